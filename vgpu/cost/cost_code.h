@@ -14,7 +14,8 @@ struct code_work {
     double load_bytes, store_bytes;   /* between multiprocessors and L2 */
     double bulk_bytes;                /* of these, by bulk copies */
     double read_bytes, written_bytes; /* distinct bytes of these */
-    double chain_cycles;              /* longest warp of a block, running alone */
+    double chain_cycles;   /* longest warp of a block, running alone: mean of the blocks */
+    double longest_cycles; /* the same of the block that takes longest */
     double atomics_per_address;
     int64_t ran; /* instructions run for this estimate */
 };

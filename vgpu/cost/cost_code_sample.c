@@ -1,6 +1,7 @@
 /* Chooses the warps to run, and how many warps each one stands for. Blocks from the quarters of the
  * grid, in each direction, show a block's work, which may differ across the grid (a triangular
- * loop). The first and the last block show how far accesses reach. In each block the first warp,
+ * loop). The first and the last block show how far accesses reach. Where these blocks do not all do
+ * the same (half of them may have nothing to do), more blocks run. In each block the first warp,
  * its neighbour, the middle one and the last one run. How much of their data earlier warps have
  * already touched shows how much the warps of a block share. */
 #include "cost/cost_code.h"
@@ -8,7 +9,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BLOCKS = 4, WARPS = 4, TASKS = 16, BUDGET = 120000, WARP_BUDGET = 40000 };
+/* SOME: blocks that run if only the ends differ, which may be edges. MORE: if others do, too. */
+enum {
+    BLOCKS = 4,
+    SOME = 10,
+    MORE = 32,
+    WARPS = 4,
+    TASKS = 16,
+    BUDGET = 120000,
+    WARP_BUDGET = 40000
+};
+
+/* Blocks whose warps run instructions in a larger ratio do not do the same. */
+static const double alike = 1.1;
 
 struct sampling {
     struct ptx_run *run;
@@ -16,6 +29,10 @@ struct sampling {
     unsigned warps;
     bool tasks; /* warps may have different tasks, such as one that copies for all */
     int64_t left;
+    int done;                     /* blocks so far; and in these, instructions ... */
+    double least, most;           /* ... of a warp of the block with fewest and with most */
+    double warp_least, warp_most; /* ... of the warp with fewest and with most */
+    bool ends_differ;             /* the first or the last block does more, or less */
     struct code_work *out;
 };
 
@@ -37,7 +54,7 @@ static int64_t min_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Picks one sample block. No two samples are in the same quarter of a direction, and the golden
+/* Picks one of the first sample blocks. No two samples are in the same quarter of a direction, and the golden
  * section moves each within its quarter: the middles would all have the same position in a row if a
  * kernel derives the position from the block's number. */
 static uint64_t sample_index(const unsigned *grid, int i)
@@ -48,6 +65,13 @@ static uint64_t sample_index(const unsigned *grid, int i)
     for (int d = 2; d >= 0; d--)
         index = index * grid[d] + (uint64_t)(grid[d] * (part[d][i] + within[i]) / BLOCKS);
     return index;
+}
+
+/* Picks one more: multiples of the golden section are spread evenly over the grid. */
+static uint64_t another_index(uint64_t blocks, int i)
+{
+    double at = i * 0.6180339887498949;
+    return (uint64_t)((at - floor(at)) * (double)blocks);
 }
 
 /* How many warps each of the `count` warps that ran stands for. The first stands for itself,
@@ -84,30 +108,42 @@ static unsigned choose(const struct sampling *s, unsigned *choice)
     return count;
 }
 
-/* Runs sample warps of a block, and adds the estimate for all its warps to `total`. */
-static void block(struct sampling *s, uint64_t index, struct code_work *total)
+/* Runs sample warps of a block, and adds the estimate for all its warps to the total. */
+static void block(struct sampling *s, uint64_t index)
 {
+    struct code_work *total = s->out;
     unsigned choice[TASKS], warp[TASKS], count = 0, chosen = choose(s, choice);
     struct ptx_tally tally[TASKS] = {{0}};
-    double weight[TASKS];
+    double weight[TASKS], longest = 0, ran_before = total->warp.instructions;
     go_to_block(s, index);
     for (unsigned i = 0; i < chosen && (i == 0 || s->left > 0); i++) {
         warp[count] = choice[i];
         int64_t ran = ptx_run_warp(s->run, choice[i], min_of(s->left, WARP_BUDGET), &tally[count]);
         s->left -= ran;
         total->ran += ran;
-        total->chain_cycles = fmax(total->chain_cycles, tally[count++].cycles);
+        double own = tally[count].instructions;
+        s->warp_least = s->warp_most > 0 ? fmin(s->warp_least, own) : own;
+        s->warp_most = fmax(s->warp_most, own);
+        longest = fmax(longest, tally[count++].cycles);
     }
     weigh(warp, count, s->warps, weight);
     for (unsigned i = 0; i < count; i++)
         ptx_tally_add(&total->warp, &tally[i], weight[i]);
+    total->longest_cycles = fmax(total->longest_cycles, longest);
+    total->chain_cycles += longest;
+    double each = (total->warp.instructions - ran_before) / s->warps;
+    s->least = s->done > 0 ? fmin(s->least, each) : each;
+    s->most = fmax(s->most, each);
+    s->done++;
 }
 
 static void reach(struct sampling *s, uint64_t index, unsigned warp)
 {
-    struct ptx_tally ignored = {0};
+    struct ptx_tally end = {0};
     go_to_block(s, index);
-    s->out->ran += ptx_run_warp(s->run, warp, WARP_BUDGET / 4, &ignored);
+    s->out->ran += ptx_run_warp(s->run, warp, WARP_BUDGET / 4, &end);
+    s->ends_differ |=
+        end.instructions > alike * s->warp_most || alike * end.instructions < s->warp_least;
 }
 
 static int by_start(const void *a, const void *b)
@@ -163,7 +199,6 @@ bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, stru
                          .warps = (threads + PTX_LANES - 1) / PTX_LANES,
                          .tasks = copies_in_bulk(k),
                          .out = out};
-    int done = 0;
     if (!s.run)
         return false;
     s.left = s.tasks ? BUDGET * (TASKS / WARPS) : BUDGET;
@@ -172,8 +207,7 @@ bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, stru
         uint64_t index = blocks <= BLOCKS ? (uint64_t)i : sample_index(l->grid, i);
         if (index >= blocks)
             break;
-        block(&s, index, out);
-        done++;
+        block(&s, index);
     }
     unsigned ends[TASKS] = {0, s.warps - 1};
     unsigned count = s.tasks ? choose(&s, ends) : 2;
@@ -183,9 +217,13 @@ bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, stru
             reach(&s, 0, ends[i]);
         reach(&s, blocks - 1, ends[i]);
     }
+    for (int i = BLOCKS; i < MORE && blocks > BLOCKS && s.left > 0; i++)
+        if (s.most > alike * s.least || (s.ends_differ && i < SOME))
+            block(&s, another_index(blocks, i));
     struct ptx_tally sum = out->warp;
     out->warp = (struct ptx_tally){0};
-    ptx_tally_add(&out->warp, &sum, 1 / (done * out->warps));
+    ptx_tally_add(&out->warp, &sum, 1 / (s.done * out->warps));
+    out->chain_cycles /= s.done;
     double all = out->blocks * out->warps;
     out->load_bytes = out->warp.load_sectors * 32 * all;
     out->store_bytes = out->warp.store_sectors * 32 * all;

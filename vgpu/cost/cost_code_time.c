@@ -71,7 +71,8 @@ int64_t vg_code_time(const struct vg_profile *p, const struct code_work *w,
     double hz = p->clock_mhz * 1e6;
     double each = ceil(w->blocks / p->sm_count); /* blocks per multiprocessor */
     double busy = each * w->warps * busiest(&u, p, &w->warp) / hz;
-    double alone = fmax(1, each / resident(&u, needs, w->warps)) * w->chain_cycles / hz;
+    double waves = each / resident(&u, needs, w->warps);
+    double alone = fmax(w->longest_cycles, waves * w->chain_cycles) / hz;
     double single = w->load_bytes + w->store_bytes - w->bulk_bytes;
     double l2 = (single / l2_bytes_per_clock + w->bulk_bytes / l2_bulk_bytes_per_clock) /
                 (p->sm_count * hz);

@@ -141,6 +141,31 @@ START_TEST(apart_costs_more_lines_than_side_by_side)
 }
 END_TEST
 
+/* The blocks whose number has one bit set end at once, the others copy a number for each thread. Of
+ * some bits all blocks that are looked at first end. */
+START_TEST(blocks_with_nothing_to_do_do_not_hide_the_others)
+{
+    static const char some[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry some(.param .u64 some_0, .param .u32 some_1)\n"
+        "{ .reg .pred %p<2>; .reg .f32 %f<2>; .reg .b32 %r<8>; .reg .b64 %rd<5>;\n"
+        "  ld.param.u64 %rd1, [some_0]; ld.param.u32 %r1, [some_1];\n"
+        "  mov.u32 %r2, %ctaid.x; and.b32 %r3, %r2, %r1; setp.ne.s32 %p1, %r3, 0;\n"
+        "  @%p1 bra $DONE; mov.u32 %r4, %tid.x; mad.lo.s32 %r5, %r2, 256, %r4;\n"
+        "  mul.wide.s32 %rd2, %r5, 4; cvta.to.global.u64 %rd3, %rd1; add.s64 %rd4, %rd3, %rd2;\n"
+        "  ld.global.f32 %f1, [%rd4]; st.global.f32 [%rd4], %f1;\n$DONE: ret;\n}\n";
+    const unsigned blocks = 4096;
+    uint64_t data = (uint64_t)1 << 40;
+    for (unsigned bit = 1; bit < blocks; bit *= 2) {
+        void *args[] = {&data, &bit};
+        struct code_work w = work_of(some, "some", blocks, 256, args);
+        double half = blocks * 256 * 4 / 2;
+        ck_assert_double_eq_tol(w.load_bytes / half, 1, 0.35);
+        ck_assert_double_eq_tol(w.store_bytes / half, 1, 0.35);
+    }
+}
+END_TEST
+
 /* All warps read the same: the second finds it in the cache. */
 START_TEST(what_a_block_shares_is_loaded_once)
 {
@@ -312,6 +337,7 @@ Suite *test_vgpu_code_suite(void)
     tcase_add_test(c, blocks_of_a_small_grid_take_all_tiles);
     tcase_add_test(c, warps_of_different_tasks_are_weighed);
     tcase_add_test(c, apart_costs_more_lines_than_side_by_side);
+    tcase_add_test(c, blocks_with_nothing_to_do_do_not_hide_the_others);
     tcase_add_test(c, what_a_block_shares_is_loaded_once);
     tcase_add_test(c, a_kernel_that_waits_by_the_clock_takes_so_long);
     tcase_add_test(c, only_what_steers_is_asked_of_the_arguments);
