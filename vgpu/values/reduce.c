@@ -31,9 +31,29 @@ struct reduction {
     char *from, *to[2];
 };
 
-/* The offset of the input's address in the argument: it and the next word are addresses of the
- * device. 0: not found. */
-static size_t input_at(const char *argument)
+/* Reads the parts that lie before the input's address, which is at argument + at. */
+static bool read_at(struct reduction *r, const char *argument, size_t at)
+{
+    const struct vg_reduce_config *c = &r->config;
+    memcpy(&r->from, argument + at, sizeof r->from);
+    memcpy(r->to, argument + at + NEXT, sizeof r->to);
+    for (size_t pad = 0; pad <= 4; pad += 4) {
+        const char *from = argument + at - pad;
+        memcpy(&r->out, from -= sizeof r->out, sizeof r->out);
+        memcpy(&r->in, from -= sizeof r->in, sizeof r->in);
+        memcpy(&r->config, from -= sizeof r->config, sizeof r->config);
+        if (c->element > 0 && c->inputs > 0 && c->outputs > 0 && c->width > 0 && c->height > 0 &&
+            c->width <= 1024 && c->height <= 1024 && c->width * c->height == c->threads &&
+            r->out.dims.count >= 0 && r->out.dims.count <= DIMS)
+            return true;
+    }
+    return false;
+}
+
+/* The input's address and the next word are addresses of the device. What lies before them may
+ * be such a pair by chance, because PyTorch fills only as many strides as it needs: the right
+ * place is the one whose parts fit. */
+static bool read_reduction(struct reduction *r, const char *argument)
 {
     enum { MOST = 64 };
     const size_t least = 4 + sizeof(struct vg_reduce_config) + sizeof(struct strides_in) +
@@ -41,26 +61,7 @@ static size_t input_at(const char *argument)
     for (size_t at = least; at < least + MOST; at += NEXT) {
         void *is[2];
         memcpy(is, argument + at, sizeof is);
-        if (vg_writable(is[0]) && vg_writable(is[1]))
-            return at;
-    }
-    return 0;
-}
-
-static bool read_reduction(struct reduction *r, const char *argument)
-{
-    const struct vg_reduce_config *c = &r->config;
-    size_t at = input_at(argument);
-    for (size_t pad = 0; at && pad <= 4; pad += 4) {
-        const char *from = argument + at - pad;
-        memcpy(&r->out, from -= sizeof r->out, sizeof r->out);
-        memcpy(&r->in, from -= sizeof r->in, sizeof r->in);
-        memcpy(&r->config, from -= sizeof r->config, sizeof r->config);
-        memcpy(&r->from, argument + at, sizeof r->from);
-        memcpy(r->to, argument + at + NEXT, sizeof r->to);
-        if (c->element > 0 && c->inputs > 0 && c->outputs > 0 && c->width > 0 && c->height > 0 &&
-            c->width <= 1024 && c->height <= 1024 && c->width * c->height == c->threads &&
-            r->out.dims.count >= 0 && r->out.dims.count <= DIMS)
+        if (vg_writable(is[0]) && vg_writable(is[1]) && read_at(r, argument, at))
             return true;
     }
     return false;

@@ -1,6 +1,7 @@
 /* What kernels of PyTorch and CUB leave in memory that a program reads back. */
 #include "tests/unit/vgpu_program.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* PyTorch's zeros() and full(): what is read back is no leftover. Other kernels write nothing. */
@@ -155,6 +156,29 @@ START_TEST(small_reductions_of_pytorch_write)
 }
 END_TEST
 
+/* PyTorch leaves the strides that it does not need as its stack was: there may be an address. */
+START_TEST(an_old_address_in_a_reduction_is_not_its_input)
+{
+    static const char argmax;
+    choose("h100");
+    int64_t was[16], is[16];
+    memset(was, 7, sizeof was);
+    char *to;
+    OK(cudaMalloc((void **)&to, 2 * sizeof was));
+    OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
+    struct reduce_op op = rows_of_two(to, sizeof was, 8);
+    memcpy((char *)&op + offsetof(struct reduce_op, from) - sizeof to, &to, sizeof to);
+    void *args[] = {&op};
+    run_named(&argmax,
+              "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_"
+              "9ArgMaxOpsIfEEjlLi4ELi4EEEEEvT1_",
+              args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 16; i++)
+        ck_assert_int_eq(is[i], i < 4 ? 0 : was[i]);
+}
+END_TEST
+
 /* max() of rows gives a value of 4 bytes and an index of 8 for each. */
 START_TEST(indices_of_a_maximum_are_written)
 {
@@ -300,6 +324,7 @@ Suite *test_vgpu_results_suite(void)
     tcase_add_test(t, small_fills_of_pytorch_write);
     tcase_add_test(t, counts_of_cub_are_written);
     tcase_add_test(t, small_reductions_of_pytorch_write);
+    tcase_add_test(t, an_old_address_in_a_reduction_is_not_its_input);
     tcase_add_test(t, indices_of_a_maximum_are_written);
     tcase_add_test(t, integers_are_added_up);
     tcase_add_test(t, a_few_values_are_cast);
