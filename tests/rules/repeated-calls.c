@@ -5,6 +5,13 @@
 
 enum { CALLS = 10, EACH = 4 };
 
+static bool acts; /* each call gets what an environment says, and its result is read for it */
+
+static void upload(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 16, at, US(5), at + US(2), US(1));
+}
+
 /* Steps of 10 ms: CALLS calls, each with EACH kernels of `kernel_ns` that the host launches every
  * 200 us, and a product behind them. */
 static struct builder loop(const char *told, int64_t kernel_ns)
@@ -20,9 +27,19 @@ static struct builder loop(const char *told, int64_t kernel_ns)
     for (int i = 0; i < CASE_STEPS; i++) {
         int64_t at = MS(100 + 10 * i);
         launch_from(&b, SPOOL_LINE_OWN, core, at);
-        for (int k = 0; k < CALLS * EACH; k++)
+        for (int k = 0; k < CALLS * EACH; k++) {
+            if (acts && k % EACH == 0)
+                upload(&b, at + US(200 * k));
             build_kernel(&b, names[k % EACH], at + US(200 * k + 10), at + US(200 * k + 20),
                          kernel_ns);
+            if (acts && k % EACH == EACH - 1)
+                build_copy(&b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, true, 8,
+                           at + US(200 * k + 30), US(10), at + US(200 * k + 35), US(1));
+        }
+        if (acts) {
+            upload(&b, at + MS(8) - US(10));
+            build_range(&b, "backward", at + MS(8), at + MS(9));
+        }
         launch_from(&b, SPOOL_LINE_OWN, head, at + US(200 * CALLS * EACH));
         build_kernel(&b, case_gemm, at + MS(8) + US(10), at + MS(8) + US(20), MS(1));
         build_range(&b, "step", at, at + MS(10));
@@ -48,6 +65,18 @@ TEST(test_repeated_calls)
     o = case_verdict(build_analyze(&b), "repeated-calls", RULE_FIRES);
     case_said(o, CONDITION_IN_TURN, false);
     case_said(o, CONDITION_SEQUENCE, false);
+}
+
+/* The environment answers the action that was read, so the calls cannot become one. */
+TEST(test_actions_of_an_agent)
+{
+    static const char told[] = "core (GRU), 10 times at train.py:22";
+    acts = true;
+    struct builder b = loop(told, US(5));
+    case_verdict(build_analyze(&b), "repeated-calls", RULE_SILENT);
+    acts = false;
+    b = loop(told, US(5));
+    case_verdict(build_analyze(&b), "repeated-calls", RULE_FIRES);
 }
 
 TEST(test_calls_that_are_worth_it)

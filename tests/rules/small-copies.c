@@ -37,6 +37,35 @@ TEST(test_small_copies)
     case_cannot_tell(fill_small, "kernels,api", "small-copies");
 }
 
+/* Twenty copies before a kernel each. With `action` the host reads what the kernel chose: the next
+ * copy is the environment's answer to it. */
+static bool action;
+
+static void fill_agent(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 20; i++) {
+        int64_t t = at + US(300 * i);
+        build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 256, t, US(40), t + US(20),
+                   US(2));
+        build_kernel(b, "elementwise", t + US(50), t + US(60), US(20));
+        if (action)
+            build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, true, 8, t + US(70), US(30),
+                       t + US(85), US(2));
+    }
+    build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 4096, at + MS(6), US(40),
+               at + MS(6) + US(20), US(2));
+    build_range(b, "backward", at + MS(6.1), at + MS(6.3));
+    build_kernel(b, "gemm", at + MS(6.1), at + MS(6.2), MS(3));
+}
+
+TEST(test_answers_of_an_environment_come_one_at_a_time)
+{
+    for (int i = 0; i < 2; i++) {
+        action = i == 1;
+        case_verdict(case_advice(fill_agent), "small-copies", i ? RULE_SILENT : RULE_FIRES);
+    }
+}
+
 /* The tables that PyTorch sends along with a kernel of sharded training, and as many of the
  * program's own before a kernel of another name. */
 static const char *behind;

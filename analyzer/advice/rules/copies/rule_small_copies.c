@@ -4,6 +4,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
+#include "analyzer/queries/training/actions.h"
 
 #include <string.h>
 
@@ -101,6 +102,15 @@ static void check_small_copies(const struct facts *f, struct arena *arena, struc
                           scope_words(f)->per, ms(cost));
     if (count < RULES_MANY_COPIES || cost * QUERY_WORTH < f->step_ns)
         return;
+    /* What an environment says, one at a time: the next is known when the action has been read. */
+    int64_t observed = each_step(f, query_actions(f).count);
+    if (count - observed < RULES_MANY_COPIES) {
+        o->why = arena_printf(arena,
+                              "of %lld small copies to the GPU %s, %lld carry an environment's "
+                              "answers, which come one at a time",
+                              (long long)count, scope_words(f)->per, (long long)observed);
+        return;
+    }
     const char *rows = "SELECT * FROM copy WHERE kind = 1 AND bytes <= 65536";
     outcome_evidence_per(o, "copies of at most 64 KiB to the GPU", (double)ops.count / used,
                          "count", rows);

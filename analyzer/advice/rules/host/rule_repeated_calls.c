@@ -4,6 +4,7 @@
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/kernels/modules.h"
+#include "analyzer/queries/training/actions.h"
 #include "wire/fact_keys.h"
 
 #include <stdlib.h>
@@ -66,6 +67,13 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     outcome_evidence_per(o, "GPU idle before them", ms(per_step(f, ops->idle_ns)), "ms", NULL);
 }
 
+/* True if most calls choose an action, which the program reads before the next call: what that gets
+ * is the environment's answer. */
+static bool chooses_actions(const struct facts *f, const struct query_module *m)
+{
+    return query_actions(f).count * 2 >= m->times * (int64_t)f->steps.used;
+}
+
 static void check_repeated_calls(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_module m = query_module_of(f->tl, FACT_TORCH_MODULES_REPEATED);
@@ -78,6 +86,11 @@ static void check_repeated_calls(const struct facts *f, struct arena *arena, str
     o->why = "the forward pass calls no module again and again";
     if (m.times < 2)
         return;
+    if (chooses_actions(f, &m)) {
+        o->why = arena_printf(arena, "the program reads what a call of %s chose before the next",
+                              m.name);
+        return;
+    }
     const bool *marks = query_module_ops(f, arena, &m);
     if (!marks)
         return;
