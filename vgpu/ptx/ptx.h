@@ -37,6 +37,16 @@ enum ptx_op {           /* in the order of the table in ptx_words.c */
               OP_BFI,
               OP_POPC,
               OP_CLZ,
+              OP_BREV,
+              OP_BFIND,
+              OP_CNOT,
+              OP_BMSK,
+              OP_SZEXT,
+              OP_SAD,
+              OP_SLCT,
+              OP_COPYSIGN,
+              OP_DP4A,
+              OP_DP2A,
               OP_LOP3,
               OP_PRMT,
               OP_SHF,
@@ -85,7 +95,7 @@ enum ptx_type {
 };
 enum ptx_space { S_GENERIC, S_GLOBAL, S_SHARED, S_LOCAL, S_CONST, S_PARAM };
 enum ptx_compare { C_EQ, C_NE, C_LT, C_LE, C_GT, C_GE, C_OTHER };
-enum ptx_part { P_LO, P_HI, P_WIDE };
+enum ptx_part { P_LO, P_HI, P_WIDE, P_RIGHT /* shf.r */, P_SHIFT /* bfind.shiftamt */ };
 
 struct ptx_inst {
     uint8_t op, type, from; /* `from`: the source's type, for a conversion or for set */

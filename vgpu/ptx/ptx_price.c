@@ -56,8 +56,15 @@ static struct ptx_price conversion(const struct ptx_inst *i)
     return real ? on_alu(1, 6) : on_alu(0.5f, 4);
 }
 
+static bool looks_for_bits(int op)
+{
+    return op == OP_POPC || op == OP_CLZ || op == OP_BREV || op == OP_BFIND;
+}
+
 struct ptx_price ptx_price(const struct ptx_inst *i)
 {
+    if (looks_for_bits(i->op))
+        return (struct ptx_price){.issue = 1, .special = 1, .latency = 8};
     switch (i->op) {
     case OP_MOV:
     case OP_NOTHING:
@@ -76,9 +83,6 @@ struct ptx_price ptx_price(const struct ptx_inst *i)
         return function(i);
     case OP_CVT:
         return conversion(i);
-    case OP_POPC:
-    case OP_CLZ:
-        return (struct ptx_price){.issue = 1, .special = 1, .latency = 8};
     case OP_SETP:
     case OP_SET:
         return i->type == T_F64 ? on_fp64(1, 8) : on_alu(1, 5);

@@ -56,7 +56,7 @@ struct ptx_price {
 };
 struct ptx_price ptx_price(const struct ptx_inst *i);
 
-/* ptx_access.c: sectors and lines of a warp's access. */
+/* ptx_memory.c: sectors and lines of a warp's access. */
 struct ptx_access {
     uint64_t sector[2 * PTX_LANES * 4];
     int sectors, lines;

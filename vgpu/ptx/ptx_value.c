@@ -166,94 +166,6 @@ static int64_t quotient(const struct ptx_inst *i, int64_t a, int64_t b)
     return rest ? a % b : a / b;
 }
 
-static int64_t shifted(const struct ptx_inst *i, int64_t a, uint64_t n)
-{
-    unsigned width = 8 * ptx_type_bytes(i->type);
-    if (i->op == OP_SHL)
-        return n >= width ? 0 : (int64_t)((uint64_t)a << n);
-    if (n >= width)
-        n = i->type == T_S32 || i->type == T_S64 || i->type == T_S16 ? width - 1 : 64;
-    if (n >= 64)
-        return 0;
-    return i->type == T_U64 ? (int64_t)((uint64_t)a >> n) : a >> n;
-}
-
-static int64_t field(const struct ptx_inst *i, uint64_t a, uint64_t from, uint64_t length)
-{
-    from &= 255;
-    length &= 255;
-    if (from > 63 || length == 0)
-        return 0;
-    uint64_t v = a >> from;
-    if (length >= 64)
-        return (int64_t)v;
-    v &= ((uint64_t)1 << length) - 1;
-    bool negative = (i->type == T_S32 || i->type == T_S64) && v >> (length - 1);
-    return (int64_t)(negative ? v | ~(uint64_t)0 << length : v);
-}
-
-static int64_t inserted(uint64_t a, uint64_t into, uint64_t from, uint64_t length)
-{
-    from &= 255;
-    length &= 255;
-    if (from > 63 || length == 0)
-        return (int64_t)into;
-    uint64_t mask = (length >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << length) - 1) << from;
-    return (int64_t)((into & ~mask) | (a << from & mask));
-}
-
-static uint64_t lookup(uint64_t a, uint64_t b, uint64_t c, uint64_t table)
-{
-    uint64_t out = 0;
-    for (unsigned bit = 0; bit < 8; bit++)
-        if (table >> bit & 1)
-            out |= (bit & 4 ? a : ~a) & (bit & 2 ? b : ~b) & (bit & 1 ? c : ~c);
-    return out;
-}
-
-static uint64_t permuted(uint64_t a, uint64_t b, uint64_t how)
-{
-    uint64_t all = (uint32_t)a | b << 32, out = 0;
-    for (unsigned n = 0; n < 4; n++) {
-        unsigned pick = how >> (4 * n) & 15;
-        uint64_t byte = all >> (8 * (pick & 7)) & 255;
-        out |= (pick & 8 ? (byte & 128 ? 255 : 0) : byte) << (8 * n);
-    }
-    return out;
-}
-
-static int64_t bits_result(const struct ptx_inst *i, int64_t a, int64_t b, const uint64_t *raw)
-{
-    switch (i->op) {
-    case OP_NOT:
-        return i->type == T_PRED ? !a : ~a;
-    case OP_AND:
-        return a & b;
-    case OP_OR:
-        return a | b;
-    case OP_XOR:
-        return a ^ b;
-    case OP_SHL:
-    case OP_SHR:
-        return shifted(i, a, (uint32_t)raw[1]);
-    case OP_BFE:
-        return field(i, raw[0], raw[1], raw[2]);
-    case OP_BFI:
-        return inserted(raw[0], raw[1], raw[2], raw[3]);
-    case OP_POPC:
-        return __builtin_popcountll((uint64_t)a);
-    case OP_CLZ:
-        return a ? __builtin_clzll((uint64_t)a) - (64 - 8 * (int)ptx_type_bytes(i->type))
-                 : 8 * (int)ptx_type_bytes(i->type);
-    case OP_LOP3:
-        return (int64_t)lookup(raw[0], raw[1], raw[2], raw[3]);
-    case OP_PRMT:
-        return (int64_t)permuted(raw[0], raw[1], raw[2]);
-    default:
-        return 0;
-    }
-}
-
 static int64_t integer_result(const struct ptx_inst *i, const uint64_t *raw)
 {
     int t = i->type;
@@ -278,8 +190,12 @@ static int64_t integer_result(const struct ptx_inst *i, const uint64_t *raw)
         return (int64_t) - (uint64_t)a;
     case OP_ABS:
         return a < 0 ? (int64_t) - (uint64_t)a : a;
+    case OP_SAD:
+        return (int64_t)((t == T_U64 ? (uint64_t)a > (uint64_t)b : a > b)
+                             ? (uint64_t)a - (uint64_t)b + raw[2]
+                             : (uint64_t)b - (uint64_t)a + raw[2]);
     default:
-        return bits_result(i, a, b, raw);
+        return ptx_bits(i, a, b, raw);
     }
 }
 
@@ -324,7 +240,12 @@ static uint64_t result(const struct ptx_inst *i, const uint64_t *raw)
         }
         return yes;
     case OP_SHF:
-        return (uint32_t)((raw[1] << 32 | (uint32_t)raw[0]) >> (32 - (raw[2] & 31)));
+        return ptx_funnel(i, raw);
+    case OP_SLCT:
+        yes = is_float(i->from) ? real(i->from, raw[2]) >= 0 : integer(i->from, raw[2]) >= 0;
+        return yes ? raw[0] : raw[1];
+    case OP_COPYSIGN:
+        return ptx_bits(i, (int64_t)raw[0], (int64_t)raw[1], raw);
     }
     if (is_float(i->type))
         return bits_of_real(i->type, real_result(i->op, real(i->type, raw[0]),

@@ -224,7 +224,7 @@ static void exchange(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
 
 static void compute(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
 {
-    bool data = i->guard >= 0 && r->data[i->guard];
+    bool data = i->op == OP_OTHER || (i->guard >= 0 && r->data[i->guard]); /* not known */
     for (int n = 0; n < i->ins; n++)
         data |= r->data[i->in[n]];
     for (int n = 0; n < i->outs; n++)

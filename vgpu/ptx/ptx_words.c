@@ -45,6 +45,16 @@ static const struct word ops[] = {
     {"bfi", OP_BFI},
     {"popc", OP_POPC},
     {"clz", OP_CLZ},
+    {"brev", OP_BREV},
+    {"bfind", OP_BFIND},
+    {"cnot", OP_CNOT},
+    {"bmsk", OP_BMSK},
+    {"szext", OP_SZEXT},
+    {"sad", OP_SAD},
+    {"slct", OP_SLCT},
+    {"copysign", OP_COPYSIGN},
+    {"dp4a", OP_DP4A},
+    {"dp2a", OP_DP2A},
     {"lop3", OP_LOP3},
     {"prmt", OP_PRMT},
     {"shf", OP_SHF},
@@ -107,7 +117,8 @@ static const struct word compares[] = {
     {"geu", C_GE}, {"num", C_OTHER}, {"nan", C_OTHER}, {NULL, -1},
 };
 
-static const struct word parts[] = {{"lo", P_LO}, {"hi", P_HI}, {"wide", P_WIDE}, {NULL, -1}};
+static const struct word parts[] = {{"lo", P_LO},   {"hi", P_HI},          {"wide", P_WIDE},
+                                    {"r", P_RIGHT}, {"shiftamt", P_SHIFT}, {NULL, -1}};
 static const struct word combines[] = {{"and", OP_AND}, {"or", OP_OR}, {"xor", OP_XOR}, {NULL, -1}};
 
 static int find(const struct word *w, const char *word, size_t n)
