@@ -151,16 +151,20 @@ static void add_work(struct work *w, double share, const struct graph *g, const 
 /* Work that steps before the window left over is scaled too: its launches may be missing from the
  * recording, so an edit may miss some of it. It shrinks at least by the same factor as work whose
  * launches are known. */
-static double left_of(const struct work *w)
+static double left_of(const struct work *w, double window_ns)
 {
     double share = w->launched_was_ns > 0 ? w->launched_is_ns / w->launched_was_ns : 1;
+    /* The host has just begun to run ahead: what it launches fills the GPU for much longer than the
+     * window, and the few kernels that start in it stand for nothing. */
+    if (w->launched_was_ns > WHATIF_AHEAD * window_ns)
+        return share * window_ns;
     return w->left_ns + fmin(w->left_over_is_ns, w->left_over_was_ns * share);
 }
 
 double room_left_ns(const struct room *r, const struct graph *g, const struct plan *p)
 {
     struct work *of = calloc(g->streams + 1, sizeof *of), room = {0};
-    double most = 0;
+    double most = 0, window_ns = (double)g->length_ns;
     for (uint32_t i = 0; of && i < g->recorded; i++) {
         uint8_t kind = g->classes[i].kind;
         const struct task *t = &g->tasks[i];
@@ -172,7 +176,7 @@ double room_left_ns(const struct room *r, const struct graph *g, const struct pl
             add_work(&room, (double)r->share[i], g, p, i, PLAN_DROP);
     }
     for (size_t i = 0; of && i < g->streams; i++)
-        most = fmax(most, left_of(&of[i]));
+        most = fmax(most, left_of(&of[i], window_ns));
     free(of);
-    return fmax(most, left_of(&room));
+    return fmax(most, left_of(&room, window_ns));
 }

@@ -24,7 +24,8 @@ void room_release(struct room *r);
  * of the work on the busiest stream and of the kernels' work by the room that they fill in all
  * streams. Collectives do not count, because their times include waiting. Work that starts behind
  * the window does not count either: about as much work of earlier steps runs within the window
- * instead. */
+ * instead. If the host launches much more than the window has room for, all of that counts by its
+ * share of the window. */
 double room_left_ns(const struct room *r, const struct graph *g, const struct plan *p);
 
 #endif

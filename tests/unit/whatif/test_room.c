@@ -1,6 +1,7 @@
 /* Kernels in several streams, and which of them can run at the same time. */
 #include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
+#include "tests/unit/rule_case.h"
 
 static int64_t blocks, beside_ns;
 
@@ -92,4 +93,17 @@ TEST(a_bound_leaves_the_busiest_stream_of_all_steps)
     ck_assert_int_le(engine_most(&engine, &edit), f->step_ns - engine.work_ns);
     engine_close(&engine);
     arena_release(&arena);
+}
+
+/* The host launches 120 steps in 1.2 ms, which the GPU works at for half a second. */
+TEST(what_a_host_far_ahead_launches_counts_by_its_share)
+{
+    static const char *const names[] = {"rows<double>", "columns<double>"};
+    struct builder b = build_start();
+    for (int i = 0; i < 240; i++)
+        build_kernel(&b, names[i % 2], MS(100) + US(5 * i), MS(100.1) + MS(2) * i, MS(2) - US(1));
+    build_sync(&b, MS(101.5), MS(480));
+    const struct outcome *o = case_outcome(build_predict(&b), "double-precision");
+    ck_assert_int_gt(o->saves_low_ns, MS(4 * 0.3));
+    ck_assert_int_gt(o->saves_mid_ns, MS(4 * 0.4));
 }
