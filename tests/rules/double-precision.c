@@ -42,6 +42,11 @@ TEST(test_type_of_the_elements)
         {"reduce_kernel<512, 1, ReduceOp<double, MeanOps<double, double, double, double> > >",
          RULE_FIRES},
         {"ampere_scudnn_double_buffer_128x64", RULE_SILENT},
+        {"_Z7kernel1iiddPKdS0_Pd", RULE_FIRES}, /* (int, int, double, double, double const*...) */
+        {"_Z4stepddPKfPf", RULE_SILENT},        /* (double, double, float const*, float*) */
+        {"_Z5mixedPKdPf", RULE_SILENT},         /* (double const*, float*) */
+        {"_Z8mapPd_toPKiPii", RULE_SILENT},     /* mapPd_to(int const*, int*, int) */
+        {"_ZN3app4sumsILi512EEEvPKdPdi", RULE_FIRES}, /* void app::sums<512>(double const*, ...) */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         kernel = cases[i].name;

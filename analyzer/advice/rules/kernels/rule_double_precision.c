@@ -5,6 +5,7 @@
 #include "analyzer/queries/query.h"
 #include "wire/fact_keys.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* True if all weights are float64: then all computing with them is, too. */
@@ -30,13 +31,47 @@ static bool names_double(const char *name)
     return type && strncmp(type, "double_buffer", 13) != 0;
 }
 
+/* Moves behind an identifier, a literal or a reference to an earlier type. */
+static const char *behind(const char *p)
+{
+    size_t n = 0;
+    if (isdigit((unsigned char)*p)) {
+        while (isdigit((unsigned char)*p) && n < 4096)
+            n = n * 10 + (size_t)(*p++ - '0');
+        return p + strnlen(p, n);
+    }
+    bool number = *p == 'L' && islower((unsigned char)p[1]);
+    bool reference = (*p == 'S' || *p == 'T') && (isalnum((unsigned char)p[1]) || p[1] == '_');
+    const char *end = number ? strchr(p, 'E') : reference ? strchr(p, '_') : NULL;
+    return end ? end + 1 : p + 1;
+}
+
+/* True for a C++ name as compilers write it whose parameters point to doubles (Pd, PKd), and to no
+ * smaller floating-point type: kernel(double const*, double*, int). */
+static bool points_to_doubles(const char *name)
+{
+    bool doubles = false;
+    if (strncmp(name, "_Z", 2) != 0)
+        return false;
+    for (const char *p = name + 2; *p; p = behind(p)) {
+        if (*p != 'P')
+            continue;
+        char to = p[1 + (p[1] == 'K')];
+        if (to == 'f')
+            return false;
+        doubles |= to == 'd';
+    }
+    return doubles;
+}
+
 static bool is_double(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
     if (o->kind != OP_KERNEL || o->class.family == FAMILY_COMM)
         return false;
     return all_double(f) || names_double(tl_text(f->tl, o->name)) ||
-           names_double(tl_text(f->tl, o->full_name));
+           names_double(tl_text(f->tl, o->full_name)) ||
+           points_to_doubles(tl_text(f->tl, o->full_name));
 }
 
 static enum query_take takes(const struct facts *f, uint32_t op)
@@ -85,7 +120,9 @@ const struct rule rule_double_precision = {
     .cheaper = true,
     .in_window = true,
     .program = {.line = FACT_TORCH_FLOAT64_WHERE, .now = FACT_TORCH_PARAMETERS},
-    .looks_for = "Kernels that compute in FP64, by their names or because all weights are float64.",
+    .looks_for = "Kernels that compute in FP64, by their names, by the types that they point to, "
+                 "or because all "
+                 "weights are float64.",
     .doc = "NumPy makes float64 by default; a tensor made of it stays so, and a model that is "
            "converted to match (.double()) then computes and copies twice the bytes, at half of "
            "the FP32 rate on GPUs for data centres and at a small part of it on all others. "
