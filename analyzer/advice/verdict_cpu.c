@@ -193,7 +193,8 @@ static const char *beside_text(struct advice *a)
 /* Returns a sentence for other profilers' traces, in which a reader may expect a GPU, or "". */
 static const char *seen_text(const struct advice *a)
 {
-    return timeline_meta(a->facts->tl, "trace.devices")
+    const char *devices = timeline_meta(a->facts->tl, "trace.devices");
+    return devices && strcmp(devices, "0") == 0
                ? "The recording contains no GPU activity, and the profiler saw no GPU. "
                : "";
 }

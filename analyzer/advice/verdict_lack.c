@@ -120,7 +120,7 @@ void verdict_no_gpu_work(struct advice *a)
             "read GPU counters, and record again; gpuprof doctor shows what is wrong.");
     else if (other)
         trace_of_other(a, other);
-    else if (kineto && devices)
+    else if (kineto && devices && strcmp(devices, "0") == 0)
         trace_of_no_gpu(a);
     else
         verdict_not_enough(

@@ -1,6 +1,6 @@
 /* Decides whether a trace of PyTorch's profiler without GPU rows shows training on the CPU. The
  * profiler may also have recorded only the host, or the program may use an accelerator whose rows
- * gpuprof does not know.
+ * gpuprof does not know. The machine may have GPUs that the program does not use.
  *
  * PyTorch runs the backward pass of a CPU on the thread that asks for it, and that of any other
  * device on a thread of its own (torch/csrc/autograd/engine.cpp, Engine::thread_main and execute).
@@ -23,11 +23,20 @@ static bool trains(const char *range)
     return spool_step_mark(range) != SPOOL_STEP_NONE || strncmp(range, "Optimizer.", 10) == 0;
 }
 
+/* The profiler itself asks the device and waits for it; only a program gives it work. */
+static bool calls_gpu(const struct timeline *t)
+{
+    for (size_t i = 0; i < t->api_count; i++)
+        if (t->apis[i].kind == API_LAUNCH || t->apis[i].kind == API_GRAPH_LAUNCH ||
+            t->apis[i].kind == API_COPY_SYNC || t->apis[i].kind == API_COPY_ASYNC)
+            return true;
+    return false;
+}
+
 bool cpu_trace(const struct timeline *t)
 {
-    const char *devices = timeline_meta(t, "trace.devices");
     size_t here = 0, elsewhere = 0;
-    if (!devices || strcmp(devices, "0") != 0)
+    if (!timeline_meta(t, "trace.devices") || calls_gpu(t))
         return false;
     for (size_t i = 0; i < t->thread_count; i++) {
         const struct thread *th = &t->threads[i];

@@ -95,8 +95,8 @@ static int read_devices(struct kineto *k)
     enum json_token t = json_next(&k->json);
     if (t != JSON_ARRAY)
         return t == JSON_ERROR ? -1 : t == JSON_OBJECT ? json_skip_rest(&k->json) : 0;
-    bool none = true;
-    for (; (t = json_next(&k->json)) == JSON_OBJECT; none = false) {
+    int64_t devices = 0;
+    for (; (t = json_next(&k->json)) == JSON_OBJECT; devices++) {
         struct kineto_device d = {.cc_major = -1, .cc_minor = -1};
         int64_t pid = -1, *values[] = {&d.ordinal,  &d.memory_bytes, &d.cc_major,
                                        &d.cc_minor, &d.sm_count,     &pid};
@@ -106,9 +106,7 @@ static int read_devices(struct kineto *k)
         if (kineto_device_add(k, &d) < 0)
             return -1;
     }
-    if (t == JSON_ARRAY_END && none)
-        return kineto_put_number(k, "trace.devices", 0);
-    return t == JSON_ARRAY_END ? 0 : -1;
+    return t == JSON_ARRAY_END ? kineto_put_number(k, "trace.devices", devices) : -1;
 }
 
 static int read_distributed(struct kineto *k)

@@ -11,6 +11,7 @@ static struct varied {
     bool exchange;           /* gloo's collectives on a thread of their own */
     const char *loader;
     bool exported; /* by gpuprof */
+    bool calls;    /* of CUDA */
 } varied;
 
 /* A step of 10 ms: data 5, forward 1, backward 2 in two nodes, 1 of nothing, optimizer 1. */
@@ -26,6 +27,8 @@ static void step_at(struct builder *b, int i)
     build_range_at(b, BACKWARD, 1, at + MS(6), at + MS(7));
     build_range_at(b, BACKWARD, 1, at + MS(7.1), at + MS(8));
     b->thread = 1;
+    if (varied.calls)
+        build_api(b, "cudaLaunchKernel", at + MS(5.3), MS(0.1));
     build_range_at(b, "Optimizer.step#Adam.step", 1, at + MS(9), at + MS(10));
     if (!varied.exchange)
         return;
@@ -98,14 +101,25 @@ TEST(waits_for_other_ranks)
     part(a, PART_OTHER, 0);
 }
 
-/* A device's backward pass has a thread of its own; a header without the list says nothing; and one
- * with a device may be of a profiler that recorded the host alone. */
+/* A program may leave the machine's GPUs alone. */
+TEST(beside_a_gpu)
+{
+    struct builder b;
+    const struct advice *a = answer(&b, (struct varied){.devices = "1", .loader = ITSELF});
+    ck_assert(a->facts->on_cpu);
+    part(a, PART_BACKWARD, MS(2));
+    ck_assert_ptr_null(strstr(a->why, "saw no GPU"));
+}
+
+/* A device's backward pass has a thread of its own; a header without the list says nothing; and a
+ * program that launches work uses a GPU. */
 TEST(others_have_no_answer)
 {
     static const struct varied cases[] = {
         {.devices = "0", .loader = ITSELF, .backward_thread = 2},
         {.devices = NULL, .loader = ITSELF},
-        {.devices = "1", .loader = ITSELF},
+        {.devices = "1", .loader = ITSELF, .backward_thread = 2},
+        {.devices = "1", .loader = ITSELF, .calls = true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct builder b;

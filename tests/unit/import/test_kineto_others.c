@@ -72,12 +72,12 @@ TEST(memory_that_is_reserved)
 }
 
 /* PyTorch's profiler lists what it sees: nothing, on a machine without a GPU. */
-TEST(no_devices)
+TEST(number_of_devices)
 {
     static const struct {
         const char *header, *devices, *exported; /* by gpuprof, whose header says so */
     } cases[] = {{"'deviceProperties': [], ", "0", ""},
-                 {"'deviceProperties': [{'id': 0, 'name': 'A'}], ", "", ""},
+                 {"'deviceProperties': [{'id': 0, 'name': 'A'}], ", "1", ""},
                  {"'gpuprof': {'version': '0'}, 'deviceProperties': [], ", "0", "1"},
                  {"", "", ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
