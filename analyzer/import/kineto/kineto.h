@@ -105,7 +105,7 @@ struct kineto_frame {
 enum kineto_start { KINETO_STARTS_NONE, KINETO_STARTS, KINETO_LAUNCHES, KINETO_STOPS };
 
 /* Calls of certain functions are evidence of facts that gpuprof's own recordings contain. */
-enum { KINETO_SIGNS = 3 };
+enum { KINETO_SIGNS = 4 };
 extern const struct kineto_sign {
     const char *file, *function;
     /* key and value of the fact; value NULL: the value is the user's line

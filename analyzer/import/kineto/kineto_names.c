@@ -85,11 +85,14 @@ static const struct wait {
 };
 
 /* format_stack: anomaly detection keeps the stack of each operator; other code does so only
- * while it traces a graph. */
+ * while it traces a graph. _run: code that is to run as
+ * CUDA graphs. */
 const struct kineto_sign kineto_signs[KINETO_SIGNS] = {
     {"/site-packages/torch/fx/traceback.py", "format_stack", FACT_TORCH_ANOMALY_MODE, "True"},
     {"/site-packages/torch/utils/checkpoint.py", "checkpoint", FACT_TORCH_CHECKPOINT, "used"},
     {PYTHON_BUILT_IN, "collect", FACT_TORCH_GC_ASKED, NULL},
+    {"/site-packages/torch/_inductor/cudagraph_trees.py", "_run", FACT_TORCH_COMPILE,
+     "torch.compile(mode='reduce-overhead' or 'max-autotune')"},
 };
 
 static uint8_t sign_of(const char *file, const char *function, size_t n)

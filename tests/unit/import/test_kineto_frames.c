@@ -198,6 +198,8 @@ static const struct {
          CALL("torch/fx/traceback.py(4): format_stack", "9", "5"),
      "torch.anomaly_mode", NULL},
     {CALL("mine/checkpoint.py(9): checkpoint", "9", "5"), "torch.checkpoint", NULL},
+    {CALL("torch/_inductor/cudagraph_trees.py(2408): _run", "9", "5"), "torch.compile",
+     "torch.compile(mode='reduce-overhead' or 'max-autotune')"},
 };
 
 TEST_EACH(calls_say_facts, 0, sizeof signs / sizeof *signs)
