@@ -2,6 +2,7 @@
 #include "analyzer/queries/query.h"
 
 #include "analyzer/measure/ranges.h"
+#include "analyzer/queries/search.h"
 #include "wire/fact_keys.h"
 #include "wire/spool_format.h"
 
@@ -274,7 +275,7 @@ bool query_find_seen(const struct facts *f)
 bool query_cudnn_benchmark(const struct facts *f)
 {
     const char *on = timeline_meta(f->tl, FACT_TORCH_CUDNN_BENCHMARK);
-    return on && strcmp(on, "True") == 0;
+    return on ? strcmp(on, "True") == 0 : query_operators_search(f);
 }
 
 bool query_thin(const struct facts *f, size_t *ops)

@@ -49,6 +49,10 @@ struct query_search query_search(const struct facts *f, struct arena *arena)
         if (calls)
             mark(t, c, calls);
     }
+    struct query_operators operators = query_search_operators(f, arena);
+    calls = operators.count ? no_marks(arena, t->api_count) : calls;
+    if (operators.count && calls)
+        query_mark_operators(f, &operators, calls);
     ops = calls ? no_marks(arena, t->op_count) : NULL;
     if (!ops)
         return s;

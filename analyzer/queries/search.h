@@ -17,6 +17,18 @@ struct query_search {
 };
 struct query_search query_search(const struct facts *f, struct arena *arena);
 
+/* Operators of a convolution that time plans, where only operators and CUDA's calls were recorded: they
+ * ask how long the time between two events was. Indices of ranges, in the order of their threads. */
+struct query_operators {
+    const uint32_t *at;
+    size_t count;
+};
+bool query_operators_search(const struct facts *f); /* there is one */
+struct query_operators query_search_operators(const struct facts *f, struct arena *arena);
+/* Marks the CUDA calls inside them. */
+void query_mark_operators(const struct facts *f, const struct query_operators *searches,
+                          bool *calls);
+
 /* Searches by measuring. Each ran the candidates once, so the profile contains their kernels. */
 struct query_trials { /* pointers to calls of the timeline, in its order; the
                          array is from the arena */

@@ -84,3 +84,38 @@ TEST(test_plans)
         }
     }
 }
+
+/* A trace of PyTorch's profiler: operators and CUDA's calls. In each step a layer times three plans;
+ * `again`: for sizes that it had before; `timed`: it does not. */
+static void fill_operators(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(10), MS(1));
+    build_range_at(b, "aten::cudnn_convolution", 0, at + US(1100), at + US(3100));
+    for (int i = 0; i < 3; i++) {
+        int64_t ns = at + US(1150 + 500 * i);
+        build_kernel(b, "sm80_xmma_fprop_implicit_gemm", ns, ns + US(10), US(300));
+        build_api(b, "cudaEventSynchronize", ns + US(60), US(310));
+        if (every)
+            build_api(b, "cudaEventElapsedTime", ns + US(380), US(2));
+    }
+    build_kernel(b, "sm80_xmma_fprop_implicit_gemm", at + US(2900), at + US(2910), US(300));
+}
+
+TEST(test_operators_that_time_plans)
+{
+    for (int timed = 0; timed < 2; timed++) {
+        struct builder b = build_start();
+        build_meta(&b, "source", "kineto");
+        every = timed;
+        case_loop(&b, fill_operators);
+        const struct advice *a = build_analyze(&b);
+        const struct outcome *o =
+            case_verdict(a, "shapes-change", timed ? RULE_FIRES : RULE_SILENT);
+        if (!timed)
+            continue;
+        case_said(o, CONDITION_BENCHMARK_ON, true);
+        /* the operator's 2 ms, but for the result's kernel, of which 0.11 ms lie behind it */
+        ck_assert_int_eq(o->saves_high_ns, US(1810));
+        ck_assert_int_eq(case_outcome(a, "cudnn-algorithm")->verdict, RULE_SUPPRESSED);
+    }
+}

@@ -5,11 +5,13 @@
 
 #include <string.h>
 
+enum { COMPARED = 2000 }; /* so many searches are compared with earlier ones */
+
 /* Searches behind the first used step. */
 struct tuning {
     int64_t steps, with_search;
     int64_t calls, ns, compared, shapes;
-    uint32_t longest; /* call index, TL_NONE */
+    int64_t start_ns, end_ns; /* the longest */
 };
 
 static uint32_t step_of(const struct facts *f, int64_t ns)
@@ -73,35 +75,73 @@ static size_t gap_after(const struct facts *f, int64_t ns)
     return low;
 }
 
-/* Returns the ns that a search costs: the GPU work that it launches, and the GPU's idle time during
- * it. Work that was queued before continues during the search and is not lost. */
-static int64_t lost_to(const struct facts *f, const struct call *c)
+/* Returns the GPU work that the call launches, in ns. */
+static int64_t launched_ns(const struct timeline *t, uint32_t api)
 {
-    const struct timeline *t = f->tl;
-    int64_t ns = 0, end_ns = ends_at(t, c);
-    for (uint32_t k = 0; k < c->apis; k++) {
-        uint32_t op = t->apis[c->first_api + k].op;
-        for (; op != TL_NONE && op < t->op_count && t->ops[op].api == c->first_api + k; op++)
-            ns += t->ops[op].end_ns - t->ops[op].start_ns;
-    }
-    for (size_t i = gap_after(f, c->row.start_ns); i < f->gap_count && f->gaps[i].start_ns < end_ns;
-         i++) {
+    int64_t ns = 0;
+    uint32_t op = t->apis[api].op;
+    for (; op != TL_NONE && op < t->op_count && t->ops[op].api == api; op++)
+        ns += t->ops[op].end_ns - t->ops[op].start_ns;
+    return ns;
+}
+
+static int64_t idle_within(const struct facts *f, int64_t start_ns, int64_t end_ns)
+{
+    int64_t ns = 0;
+    for (size_t i = gap_after(f, start_ns); i < f->gap_count && f->gaps[i].start_ns < end_ns; i++) {
         const struct gap *g = &f->gaps[i];
-        int64_t from = g->start_ns > c->row.start_ns ? g->start_ns : c->row.start_ns;
+        int64_t from = g->start_ns > start_ns ? g->start_ns : start_ns;
         int64_t to = g->end_ns < end_ns ? g->end_ns : end_ns;
         ns += to > from ? to - from : 0;
     }
     return ns;
 }
 
+/* Returns the ns that a search costs: the GPU work that it launches, and the GPU's idle time during
+ * it. Work that was queued before continues during the search and is not lost. */
+static int64_t lost_to(const struct facts *f, const struct call *c)
+{
+    int64_t ns = idle_within(f, c->row.start_ns, ends_at(f->tl, c));
+    for (uint32_t k = 0; k < c->apis; k++)
+        ns += launched_ns(f->tl, c->first_api + k);
+    return ns;
+}
+
+/* The same of an operator that times plans. Its last work is the result, which stays. */
+static int64_t lost_in(const struct facts *f, const struct range *r)
+{
+    const struct timeline *t = f->tl;
+    const struct thread *th = &t->threads[r->thread];
+    int64_t ns = idle_within(f, r->start_ns, r->end_ns), last = 0;
+    for (uint32_t k = th->first_api; k < th->first_api + th->apis; k++)
+        if (t->apis[k].start_ns >= r->start_ns && t->apis[k].end_ns <= r->end_ns &&
+            t->apis[k].op != TL_NONE) {
+            last = launched_ns(t, k);
+            ns += last;
+        }
+    return ns - last;
+}
+
+/* Adds a search. `with`: of its step, set. */
+static void count(struct tuning *u, bool *with, bool is_new, int64_t start_ns, int64_t end_ns)
+{
+    u->with_search += !*with;
+    *with = true;
+    u->calls++;
+    u->compared += u->calls <= COMPARED;
+    u->shapes += is_new;
+    if (end_ns - start_ns > u->end_ns - u->start_ns) {
+        u->start_ns = start_ns;
+        u->end_ns = end_ns;
+    }
+}
+
 static struct tuning measure_searches(const struct facts *f, struct arena *arena)
 {
-    enum { COMPARED = 2000 }; /* so many searches are compared with earlier ones */
     const struct timeline *t = f->tl;
-    struct tuning u = {.longest = TL_NONE};
     size_t first = first_used(f);
+    struct tuning u = {.steps = (int64_t)(f->steps.count - first)};
     bool *with = arena_array(arena, f->steps.count + 1, sizeof *with);
-    u.steps = (int64_t)(f->steps.count - first);
     for (size_t i = 0; i < t->call_count; i++) {
         const struct call *c = &t->calls[i];
         uint32_t step = query_searches(t, c) ? step_of(f, c->row.start_ns) : TL_NONE;
@@ -110,15 +150,30 @@ static struct tuning measure_searches(const struct facts *f, struct arena *arena
         u.ns += lost_to(f, c);
         if (!begins(t, i))
             continue;
-        u.with_search += !with[step];
-        with[step] = true;
-        u.calls++;
-        u.compared += u.calls <= COMPARED;
-        u.shapes += u.calls <= COMPARED && !seen_before(t, i);
-        if (u.longest == TL_NONE ||
-            c->row.end_ns - c->row.start_ns >
-                t->calls[u.longest].row.end_ns - t->calls[u.longest].row.start_ns)
-            u.longest = (uint32_t)i;
+        count(&u, &with[step], u.calls < COMPARED && !seen_before(t, i), c->row.start_ns,
+              c->row.end_ns);
+    }
+    return u;
+}
+
+/* The same where operators, but no calls of the library were recorded. */
+static struct tuning measure_operators(const struct facts *f, struct arena *arena)
+{
+    const struct timeline *t = f->tl;
+    struct query_operators s = query_search_operators(f, arena);
+    size_t first = first_used(f);
+    struct tuning u = {.steps = (int64_t)(f->steps.count - first)};
+    bool *with = arena_array(arena, f->steps.count + 1, sizeof *with);
+    for (size_t i = 0; i < s.count && with; i++) {
+        const struct range *r = &t->ranges[s.at[i]];
+        uint32_t step = step_of(f, r->start_ns);
+        bool seen = false;
+        for (size_t k = 0; k < i && i < COMPARED && !seen; k++)
+            seen = t->ranges[s.at[k]].name == r->name && t->ranges[s.at[k]].shapes == r->shapes;
+        if (step == TL_NONE || step < first)
+            continue;
+        u.ns += lost_in(f, r);
+        count(&u, &with[step], i < COMPARED && r->shapes && !seen, r->start_ns, r->end_ns);
     }
     return u;
 }
@@ -126,14 +181,24 @@ static struct tuning measure_searches(const struct facts *f, struct arena *arena
 static void check_shapes_change(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_search s = query_search(f, arena);
-    struct tuning u = measure_searches(f, arena);
+    const char *source = timeline_meta(f->tl, "source");
+    bool operators = f->tl->call_count == 0, kineto = source && strcmp(source, "kineto") == 0;
+    if (!kineto && !(f->tl->have & HAVE_CALLS)) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: library calls (gpuprof run records them)";
+        return;
+    }
+    struct tuning u = operators ? measure_operators(f, arena) : measure_searches(f, arena);
     int64_t steps = u.steps > 0 ? u.steps : 1, cost = u.ns / steps;
     o->why = arena_printf(arena, "%lld of %lld steady steps search for convolution algorithms",
                           (long long)u.with_search, (long long)u.steps);
     if (u.with_search < 2 || cost * QUERY_WORTH < f->step_ns)
         return;
-    const char *rows = "SELECT c.* FROM library_call c JOIN string s ON s.id = c.function WHERE "
-                       "s.text LIKE '%Find%' OR s.text = 'cudnnBackendExecute'";
+    const char *rows =
+        operators ? "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text = "
+                    "'cudaEventElapsedTime'"
+                  : "SELECT c.* FROM library_call c JOIN string s ON s.id = c.function WHERE "
+                    "s.text LIKE '%Find%' OR s.text = 'cudnnBackendExecute'";
     outcome_evidence(o, "steady steps that search for algorithms",
                      100.0 * (double)u.with_search / (double)steps, "%", rows);
     outcome_evidence(o, "searches in them", (double)u.calls, "count", rows);
@@ -143,7 +208,7 @@ static void check_shapes_change(const struct facts *f, struct arena *arena, stru
     o->remedy.conditions[CONDITION_BENCHMARK_ON] = query_cudnn_benchmark(f);
     /* If most steps do not search, there is nothing to remove from the usual step: the saving stays
      * a bound. */
-    if (u.with_search * 2 > u.steps && s.call_marks)
+    if (u.with_search * 2 > u.steps && s.call_marks && !operators)
         o->edit = (struct edit){.kind = &edit_remove,
                                 .at = {.op_marks = s.op_marks, .call_marks = s.call_marks}};
     outcome_fires(
@@ -155,19 +220,19 @@ static void check_shapes_change(const struct facts *f, struct arena *arena, stru
                      u.shapes * 2 >= u.compared ? "for new shapes"
                                                 : "although the shapes are not new",
                      time_text(arena, cost)));
-    const struct row_call *c = &f->tl->calls[u.longest].row;
-    outcome_example(o, c->start_ns, c->end_ns, "longest search", TL_NONE);
+    outcome_example(o, u.start_ns, u.end_ns, "longest search", TL_NONE);
 }
 
 const struct rule rule_shapes_change = {
     .id = "shapes-change",
     .title = "Keep the shapes fixed, so that tuning happens only once",
-    .needs = HAVE_KERNELS | HAVE_CALLS | HAVE_STEPS,
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_shapes_change,
     .looks_for =
         "Searches for convolution algorithms in steps after the warm-up: calls of "
         "cudnnFind, or plans for the same sizes that run one after another with kernels of "
-        "their own, as PyTorch 2 times them.",
+        "their own, as PyTorch 2 times them; in traces without library calls, operators of "
+        "convolutions that measure the time between two events.",
     .program = {.line = FACT_TORCH_CUDNN_BENCHMARK_WHERE, .now = FACT_TORCH_CUDNN_BENCHMARK},
     .doc =
         "With torch.backends.cudnn.benchmark the library measures its algorithms for every new "
