@@ -57,6 +57,24 @@ TEST(test_what_learns)
     case_verdict(case_advice(case_busy), "forward-only", RULE_CANNOT_TELL);
 }
 
+/* A trace of another profiler: the loop's function has no line, and most of its work no backward pass. */
+TEST(test_a_loop_without_lines)
+{
+    struct builder b = build_start();
+    int64_t loop_at = line_in(&b, SPOOL_NO_MODULE, "main", 0);
+    build_meta(&b, "torch.version", "2.14.1");
+    launches_have_lines(&b, MS(100), MS(100 + 10 * CASE_STEPS) - 1);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100 + 10 * i);
+        launch_from(&b, SPOOL_LINE_OWN, loop_at, at);
+        build_kernel(&b, case_gemm, at + US(10), at + US(20), MS(9));
+        launch_from(&b, SPOOL_LINE_FORWARD, loop_at, at + US(30));
+        build_kernel(&b, case_gemm, at + US(40), at + MS(9.1), US(300));
+        build_range(&b, "step", at, at + MS(10));
+    }
+    case_verdict(build_analyze(&b), "forward-only", RULE_SILENT);
+}
+
 /* Weights that a layer rounds anew in each of two micro-batches, in two lines of one function; the
  * same with a gradient, and in no module. */
 TEST(work_inside_modules)

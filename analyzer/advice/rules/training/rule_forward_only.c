@@ -49,13 +49,14 @@ static uint32_t first_row(struct pass *p, uint32_t stack)
     return p->first[stack] - 1;
 }
 
-/* The first row of the op's line; TL_NONE if it does not count. */
+/* The first row of the op's line; TL_NONE if it does not count. A function that was called before the
+ * recording began may have no number of a line: all of the loop stands there, not one call. */
 static uint32_t line_of(struct pass *p, uint32_t op)
 {
     const struct op *o = &p->f->tl->ops[op];
     uint32_t line = tl_op_line(p->f->tl, op);
-    bool counts = line && query_used(p->f, op) && o->api != TL_NONE &&
-                  query_is_optimizer(p->f, op) == QUERY_NO &&
+    bool counts = line && p->f->tl->stacks[tl_line_stack(line)].line > 0 && query_used(p->f, op) &&
+                  o->api != TL_NONE && query_is_optimizer(p->f, op) == QUERY_NO &&
                   !(p->evaluating && p->evaluating[o->api]);
     return counts ? first_row(p, tl_line_stack(line)) : TL_NONE;
 }
