@@ -14,7 +14,14 @@
  * matter for the ranking, because in another run all changes meet the same host. */
 static int64_t least(const struct outcome *o)
 {
+    if (o->usual_known)
+        return o->usual_least_ns;
     return o->least_ns > o->saves_low_ns ? o->least_ns : o->saves_low_ns;
+}
+
+static int64_t middle(const struct outcome *o)
+{
+    return o->usual_known ? o->usual_mid_ns : o->saves_mid_ns;
 }
 
 /* True if the saving may be zero: for bounds, and for predictions whose interval begins at zero. */
@@ -28,7 +35,7 @@ static bool may_be_nothing(const struct outcome *o)
  * it for kernels that become faster by an unknown amount. */
 static int64_t rank_value(const struct outcome *o)
 {
-    return may_be_nothing(o) ? o->saves_mid_ns : least(o);
+    return may_be_nothing(o) ? middle(o) : least(o);
 }
 
 /* Order: changes of the training itself last, because they are a choice and not a repair; before
@@ -58,7 +65,7 @@ static void move_up(struct advice *a, size_t from, size_t to)
  * what is possible at most, the prediction what will happen. */
 static bool may_pass(const struct outcome *o, const struct outcome *before)
 {
-    return !o->upper_bound || before->upper_bound || before->saves_mid_ns < o->saves_mid_ns;
+    return !o->upper_bound || before->upper_bound || middle(before) < middle(o);
 }
 
 /* Moves findings that may save nothing up past smaller ones. */
@@ -69,7 +76,7 @@ static void place_bounds(struct advice *a)
         size_t to = i;
         while (may_be_nothing(o) && to > 0 &&
                outcome_changes_training(a->ranked[to - 1]) == outcome_changes_training(o) &&
-               a->ranked[to - 1]->saves_mid_ns < o->saves_mid_ns)
+               middle(a->ranked[to - 1]) < middle(o))
             to--;
         move_up(a, i, to);
     }
@@ -79,8 +86,8 @@ static void place_bounds(struct advice *a)
 static bool saves_far_more(const struct outcome *x, const struct outcome *y)
 {
     bool middles = may_be_nothing(x) || may_be_nothing(y);
-    int64_t of_x = middles ? x->saves_mid_ns : rank_value(x);
-    int64_t of_y = middles ? y->saves_mid_ns : rank_value(y);
+    int64_t of_x = middles ? middle(x) : rank_value(x);
+    int64_t of_y = middles ? middle(y) : rank_value(y);
     return (double)of_x > ADVICE_FAR_MORE * (double)of_y;
 }
 
@@ -133,7 +140,7 @@ static void put_cause_first(struct advice *a)
     while (i < a->ranked_count && !is_cause(a, a->ranked[i]->rule))
         i++;
     if (i < a->ranked_count && may_lead(a, i) &&
-        100 * a->ranked[i]->saves_mid_ns >= ADVICE_CAUSE_PCT * rank_value(a->ranked[0]))
+        100 * middle(a->ranked[i]) >= ADVICE_CAUSE_PCT * rank_value(a->ranked[0]))
         move_up(a, i, 0);
 }
 

@@ -53,6 +53,10 @@ struct outcome {
     const char *summary; /* fires: one sentence with the numbers */
     int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* per step */
     int64_t least_ns; /* if predicted: the low end if the rerun's host keeps its recorded pace */
+    /* If PyTorch's profiler recorded stacks of Python: the middle, and least_ns, where nobody records
+     * them, as shares of that run's step. The finding ranks by these. */
+    bool usual_known;
+    int64_t usual_mid_ns, usual_least_ns;
     /* 0, or the most that may be saved if that is more than the exclusive time. */
     int64_t most_ns;
     /* The saving never exceeds this: what the rule knows, or what a window contains besides

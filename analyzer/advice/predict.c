@@ -83,9 +83,9 @@ static void keep_as_bound(struct outcome *o)
 /* For findings about other host work: the GPU's wait for the host bounds them, and recording stacks
  * prolongs that wait. Lowers the middle to half of what the host costs without stacks, or
  * suppresses the finding if that is next to nothing. */
-static void bound_unstacked(const struct advice *a, struct engine *x, struct outcome *o)
+static void bound_unstacked(const struct advice *a, struct outcome *o)
 {
-    int64_t most = engine_host_unstacked(x);
+    int64_t most = a->whatif.unstacked_host_ns;
     o->saves_mid_ns = o->saves_mid_ns < most / 2 ? o->saves_mid_ns : most / 2;
     if (!predict_negligible(a, most))
         return;
@@ -114,7 +114,7 @@ static void predict_all(struct advice *a, struct engine *x)
         struct outcome *o = &a->outcomes[i];
         const struct edit_kind *kind = o->edit.kind;
         if (x->stacked && o->rule->host_pace && o->verdict == RULE_FIRES)
-            bound_unstacked(a, x, o);
+            bound_unstacked(a, o);
         if (!kind || (kind->needs_events && a->whatif.events_guessed))
             continue;
         if (kind->wait_by_wait)
@@ -256,6 +256,7 @@ int predict_each(struct advice *a, struct engine *x, const struct past_trials *p
         return 0;
     }
     engine_take_cost_out(x, &a->whatif);
+    engine_unstack(x, &a->whatif);
     predict_all(a, x);
     put_off(a);
     calibrate(a, x);

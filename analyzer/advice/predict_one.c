@@ -121,6 +121,12 @@ void predict_one(struct advice *a, struct engine *x, struct outcome *o)
     o->saves_mid_ns = s.mid_ns;
     o->saves_high_ns = s.high_ns;
     o->upper_bound = false;
+    o->usual_known = x->stacked != NULL;
+    if (o->usual_known) {
+        int64_t more = engine_usually_saved(x, edit);
+        o->usual_mid_ns = engine_within(s.mid_ns + more, a->facts->step_ns);
+        o->usual_least_ns = engine_within(s.least_ns + more, o->usual_mid_ns);
+    }
     o->change = past_kind(a, edit->kind);
     o->limit_ns = edit->kind->within_measured ? measured_ns : o->limit_ns;
     o->widened_ns =

@@ -68,11 +68,23 @@ static const char *step_words(const struct advice *a, const char *which, char *o
     return out;
 }
 
+/* The share of the step that the parts take, in percent; of the step without the records of Python's
+ * stacks, where the profiler made such: they slow the host down, and other runs have none. */
+static double usual_share(const struct advice *a, uint32_t parts)
+{
+    double recorded = share(a, group_ns(a, parts));
+    if (a->whatif.unstacked <= 0)
+        return recorded;
+    double usual = parts >> PART_IDLE_HOST & 1 ? 100 * a->whatif.unstacked_host
+                                               : recorded / a->whatif.unstacked;
+    return usual < 100 ? usual : 100;
+}
+
 static const struct group *largest_group(const struct advice *a)
 {
     const struct group *best = &groups[0];
     for (size_t i = 1; i < sizeof groups / sizeof *groups; i++)
-        if (group_ns(a, groups[i].parts) > group_ns(a, best->parts))
+        if (usual_share(a, groups[i].parts) > usual_share(a, best->parts))
             best = &groups[i];
     return best;
 }
@@ -262,8 +274,9 @@ static const char *starved_text(struct advice *a)
 static void write_class(struct advice *a)
 {
     const struct group *g = largest_group(a);
-    double lost = share(a, group_ns(a, g->parts));
+    double lost = share(a, group_ns(a, g->parts)), usual_lost = usual_share(a, g->parts);
     double compute = share(a, a->facts->breakdown_ns[PART_COMPUTE]);
+    double usual_compute = usual_share(a, 1u << PART_COMPUTE);
     char step[160];
     step_words(a, "each", step, sizeof step);
     if (short_of_cpu(a)) {
@@ -286,15 +299,20 @@ static void write_class(struct advice *a)
                                "Straggler: rank %lld keeps the other ranks waiting in collectives, "
                                "which take %.0f %% of %s",
                                (long long)r->at[r->late].rank, lost, step);
-    } else if (lost >= ADVICE_LOST_PCT && lost > compute) {
+    } else if (usual_lost >= ADVICE_LOST_PCT && usual_lost > usual_compute) {
         a->class = g->class;
         a->verdict = arena_printf(&a->arena, "%s: %s %.0f %% of %s%s", g->label, clause_of(a, g),
                                   lost, step, host_parts(a, g));
-    } else if (compute >= ADVICE_GPU_BOUND_PCT) {
+    } else if (usual_compute >= ADVICE_GPU_BOUND_PCT) {
         a->class = VERDICT_GPU;
-        a->verdict = arena_printf(&a->arena, "GPU-bound: kernels compute during %.0f %% of %s",
-                                  compute, step);
-    } else if (lost >= ADVICE_LOST_PCT) {
+        a->verdict = arena_printf(
+            &a->arena, "GPU-bound: kernels compute during %.0f %% of %s%s", compute, step,
+            compute >= ADVICE_GPU_BOUND_PCT
+                ? ""
+                : arena_printf(&a->arena,
+                               ", and %.0f %% of what it takes without the profiler's stacks",
+                               usual_compute));
+    } else if (usual_lost >= ADVICE_LOST_PCT) {
         a->class = g->class;
         a->verdict = arena_printf(
             &a->arena, "Partly %c%s: kernels compute during %.0f %% of %s, and %s %.0f %%%s",

@@ -98,8 +98,8 @@ static void vary_host(const struct engine *x, struct plan *p, int draw)
 {
     /* quantiles: 80 % of the runs lie between the outer two */
     static const double of_run[RUNS] = {0.1, 0.3, 0.7, 0.9};
-    if (draw == UNSTACKED) {
-        host_pace_unstack(x->stacked, x->g, p, of_run[RUNS - 1]);
+    if (draw >= UNSTACKED) {
+        host_pace_unstack(x->stacked, x->g, p, draw == USUALLY ? 0.5 : of_run[RUNS - 1]);
         return;
     }
     if (draw >= FIRST_RUN) {
@@ -186,19 +186,38 @@ int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_
     return ns;
 }
 
-int64_t engine_host_unstacked(struct engine *x)
+int64_t engine_usually_saved(struct engine *x, const struct edit *edit)
+{
+    static const int draws[] = {0, USUALLY};
+    int64_t saved[2];
+    saved_under(x, 0, &edit, 1, draws, 2, false, saved);
+    return engine_to_median(x, saved[1]) - engine_to_median(x, saved[0]);
+}
+
+/* Replays the steps without the cost of stacks, and without the host. Returns what the host costs of
+ * them; *step: their length as a share of the recorded one. */
+static double host_without_stacks(struct engine *x, double u, double *step)
 {
     drop_recording_cost(x, &x->plan, 0, x->assume[0]);
-    host_pace_unstack(x->stacked, x->g, &x->plan, 0.5);
+    host_pace_unstack(x->stacked, x->g, &x->plan, u);
     replay_run(&x->then, x->g, &x->plan);
     double base_ns = x->then.pace_ns > 0 ? (double)x->then.pace_ns : 1;
     for (size_t i = 0; i < x->g->count; i++)
         if (task_is_host(&x->g->tasks[i]))
             x->plan.dur[i] = 0;
     replay_run(&x->then, x->g, &x->plan);
-    double share = 1 - (double)x->then.pace_ns / base_ns;
-    return engine_within(engine_to_median(x, (int64_t)(share * (double)x->now.pace_ns)),
-                         x->f->step_ns);
+    *step = x->now.pace_ns > 0 ? fmin(base_ns / (double)x->now.pace_ns, 1) : 1;
+    return fmax(0, 1 - (double)x->then.pace_ns / base_ns);
+}
+
+void engine_unstack(struct engine *x, struct whatif *w)
+{
+    double step;
+    if (!x->stacked)
+        return;
+    double host = host_without_stacks(x, 0.5, &step);
+    w->unstacked_host_ns = (int64_t)(host * (double)x->f->step_ns);
+    w->unstacked_host = host_without_stacks(x, 0, &w->unstacked);
 }
 
 /* Returns the least that a step takes under the plan, in ns per reported step. */

@@ -19,8 +19,10 @@ enum {
      * one. */
     RUNS = 4,
     FIRST_RUN = DRAWS + CORNERS,
-    /* The middle of all parameters, in a run whose stacks of Python nobody records. */
+    /* The middle of all parameters, in a run whose stacks of Python nobody records: where that cost
+     * much, and where it cost as usual. */
     UNSTACKED = FIRST_RUN + RUNS,
+    USUALLY,
     ALL_DRAWS,
     ASSUMPTIONS_MOST = 5
 };
@@ -80,8 +82,10 @@ void engine_forget(struct engine *x);
  * engine_to_median converts this to the scale of the median step. Every edit must have a kind. */
 int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_t n, int draw);
 int64_t engine_to_median(const struct engine *x, int64_t ns);
-/* Returns what all host work costs a step, in ns, if PyTorch's profiler records no stacks. */
-int64_t engine_host_unstacked(struct engine *x);
+/* Fills w->unstacked and its neighbours. Call it after engine_take_cost_out. */
+void engine_unstack(struct engine *x, struct whatif *w);
+/* Returns how much more the edit saves where nobody records stacks of Python; negative: less. */
+int64_t engine_usually_saved(struct engine *x, const struct edit *edit);
 /* Returns the most that the edit can save of the median step, in ns: with the best parameters, and
  * with the cause removed wherever it acts. */
 int64_t engine_most(struct engine *x, const struct edit *edit);

@@ -65,7 +65,7 @@ static struct span_ns span_with_others(struct engine *x, const struct edit *cons
 static struct span_ns span_of_runs(struct engine *x, struct span_ns s,
                                    const struct edit *const *edits, size_t n)
 {
-    static const int runs[][2] = {{FIRST_RUN, UNSTACKED}, {UNSTACKED, ALL_DRAWS}};
+    static const int runs[][2] = {{FIRST_RUN, UNSTACKED}, {UNSTACKED, USUALLY}};
     int64_t usual = engine_to_median(x, engine_saved_by(x, edits, n, 0));
     for (int k = 0; k < (x->stacked ? 2 : 1); k++) {
         int64_t less = 0, more = 0;

@@ -60,7 +60,12 @@ struct whatif {
     /* The replay without changes and without rare long steps. Not on the scale of the median
      * step. */
     int64_t pace_ns;
-    int64_t unprofiled_ns;     /* pace_ns without the profiler's own measured cost */
+    int64_t unprofiled_ns; /* pace_ns without the profiler's own measured cost */
+    /* If PyTorch's profiler recorded stacks, and they cost as little as on any machine: the step
+     * without them, in shares of the recorded one (0: no stacks, or not replayed), and what all host
+     * work costs, in shares of that step. */
+    double unstacked, unstacked_host;
+    int64_t unstacked_host_ns; /* that of the median step, if stacks cost as they usually do */
     double identity_error_pct; /* of the unchanged replay against the recording; other than 0 only
                                   by a fault of the engine */
     double unexplained_pct;    /* stalls on the critical path, in % of it */

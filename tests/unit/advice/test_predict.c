@@ -180,3 +180,27 @@ TEST(odds_never_take_an_end_to_nothing)
     ck_assert_int_eq(past_by_odds(0, MS(100), -0.2), 0);
     ck_assert_int_eq(past_by_odds(MS(100), MS(100), 0.2), MS(100));
 }
+
+/* 8 ms of the host, of which recording its stacks takes 3 ms at least, and a kernel of 4 ms that nobody
+ * waits for: without them the GPU is busy for four fifths of the step. */
+static int functions;
+static void fill_stacked(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < functions; i++)
+        build_range_in(b, "python", "f", 1, at + MS(8) * i / functions,
+                       at + MS(8) * i / functions + 100);
+    for (int i = 1; i <= 10; i++)
+        build_api(b, "cudaEventRecord", at + MS(8) * i / 10 - US(20), US(10));
+    build_kernel(b, case_gemm, at + MS(8) - US(5), at + MS(8), MS(4));
+}
+
+TEST(what_records_stacks_is_not_the_verdict)
+{
+    for (functions = 1; functions < 20000; functions += 12000) {
+        struct bench x = bench_start_of(8, MS(8), fill_stacked);
+        const struct advice *a = x.b.a;
+        ck_assert_str_eq(a->verdict_class, functions > 1 ? "gpu" : "host");
+        ck_assert_int_eq(strstr(a->verdict, "without the profiler's stacks") != NULL,
+                         functions > 1);
+    }
+}

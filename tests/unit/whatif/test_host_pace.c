@@ -155,3 +155,23 @@ TEST(stacks_and_the_pace_of_a_run_are_two_unknowns)
     ck_assert_int_lt(both.low_ns, pace.low_ns - US(300));
     ck_assert_int_gt(both.low_ns, MS(3.1)); /* 2.9 with both at their worst */
 }
+
+/* The order of findings is that of runs without stacks: there the GPU sets the pace. */
+TEST(without_stacks_the_gpu_counts)
+{
+    calls = 2500;
+    struct bench x = bench_start_of(MANY_STEPS, MS(8), fill_stacked);
+    struct edit gpu = {.kind = &edit_scale, .at.ops = is_k, .scale = {0.5, 0.5}};
+    struct err e = ERR_INIT;
+    struct arena arena = {0};
+    struct whatif w;
+    struct engine engine;
+    ck_assert_int_eq(engine_open(&engine, x.b.a->facts, &arena, &w, &e), 0);
+    ck_assert_int_eq(engine_check(&engine, &w), 0);
+    ck_assert_int_gt(engine_usually_saved(&engine, &gpu), US(500));
+    engine_unstack(&engine, &w);
+    ck_assert_double_gt(w.unstacked, 0.5);
+    ck_assert_double_lt(w.unstacked, 0.9); /* 2500 calls of at least 0.5 us */
+    engine_close(&engine);
+    arena_release(&arena);
+}
