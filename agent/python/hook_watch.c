@@ -237,6 +237,28 @@ static bool accumulates(const struct act *a)
     return said && py.is_true(said) == 1;
 }
 
+/* The same for torch.autograd.grad(create_graph=True): a later backward pass goes through this one. */
+static bool keeps_graph(const struct act *a)
+{
+    void *said = act_named(a, "create_graph");
+    if (!said)
+        said = act_arg(a, 4);
+    return said && py.is_true(said) == 1;
+}
+
+static void *differentiate(struct watch *w, struct act *a)
+{
+    char place[96], text[144];
+    if (!keeps_graph(a))
+        return watch_run(w->next, a);
+    hook_place(w->skip, place, sizeof place);
+    snprintf(text, sizeof text, "autograd.grad(create_graph=True) %s", place);
+    int64_t start_ns = clock_now_ns();
+    void *result = watch_run(w->next, a);
+    record(text, start_ns);
+    return result;
+}
+
 /* Reads the argument of Module.train(mode=True). */
 static void look_at_mode(const struct act *a)
 {
@@ -325,7 +347,7 @@ void *watch_run(struct watch *w, struct act *a)
     if (kinds[w->kind].where == BEFORE)
         return before(w, a);
     if (w->kind == HOOK_BACKWARD && !accumulates(a))
-        return watch_run(w->next, a);
+        return differentiate(w, a);
     if (w->kind != HOOK_COPY && tell(w, a) < 0)
         return NULL;
     if (has_nothing_to_record(w, a))

@@ -23,6 +23,9 @@ const struct dialect dialect_any = {
                 "Python",
             [ACTION_KEEP_RESULTS] = "keep its results: the same weights give the same result for "
                                     "the same input; leave out what nobody uses",
+            [ACTION_DIFFERENTIATE_LESS] =
+                "a penalty on gradients every 8 or 16 steps, times that number; no second "
+                "derivative where no gradient goes through the first",
             [ACTION_SET_COMPUTE_THREADS] =
                 "OMP_NUM_THREADS={threads}, or torch.set_num_threads({threads})",
             [ACTION_LOOK_AT_KERNEL] =

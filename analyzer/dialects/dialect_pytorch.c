@@ -186,6 +186,10 @@ const struct dialect dialect_pytorch = {
                 "compute it once per step, not for each micro-batch or layer}{!in_modules:if "
                 "nobody uses the result, leave the call "
                 "out; if the same weights and inputs come again, keep it}}}",
+            [ACTION_DIFFERENTIATE_LESS] =
+                "a penalty on gradients every 8 or 16 steps, times that number, in place of each "
+                "step; create_graph=False where no gradient goes through it; torch.func.jvp for "
+                "derivatives along few directions",
             [ACTION_DETACH_STATE] =
                 "state = state.detach() before the next step uses it, total += loss.detach(), and "
                 "backward() without retain_graph=True",

@@ -5,6 +5,7 @@
 #include "analyzer/queries/training/eval.h"
 #include "analyzer/queries/gpu.h"
 #include "analyzer/queries/training/phase.h"
+#include "analyzer/queries/training/twice.h"
 #include "wire/fact_keys.h"
 
 /* ---- what is computed again ---- */
@@ -132,8 +133,9 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
     }
     bool ranges = p.ops.count > 0;
     bool unclear = false;
-    int64_t again =
-        per_step(f, ranges ? p.ops.busy_ns + p.ops.idle_ns : repeated_pairs_ns(f, arena, &unclear));
+    /* The gradient of a convolution's gradient is a convolution like the forward one. */
+    int64_t pairs = ranges || query_goes_twice(f) ? 0 : repeated_pairs_ns(f, arena, &unclear);
+    int64_t again = per_step(f, ranges ? p.ops.busy_ns + p.ops.idle_ns : pairs);
     if (unclear) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: whether the forward work that runs twice before the backward pass "
@@ -150,7 +152,7 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
                          "ms", NULL);
     outcome_evidence_share(o, "share", share_pct(f, again), NULL);
     o->error_class = is_free ? ERROR_STRUCTURAL : ERROR_RERUN_DECIDES;
-    if (ranges && is_free)
+    if (ranges)
         o->edit = (struct edit){.kind = &edit_remove,
                                 .at = {.op_marks = p.op_marks, .call_marks = p.call_marks},
                                 .remove.pauses = true};

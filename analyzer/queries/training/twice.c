@@ -1,0 +1,116 @@
+/* Finds gradients that later backward passes go through (twice.h). The engine launches from threads of
+ * its own, so what is launched meanwhile counts, from whichever thread. */
+#include "analyzer/queries/training/twice.h"
+
+#include "base/order.h"
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct interval {
+    int64_t start_ns, end_ns;
+};
+struct intervals VEC(struct interval);
+
+static bool is_twice(const struct timeline *t, const struct range *r)
+{
+    return strncmp(tl_text(t, r->name), QUERY_TWICE, sizeof QUERY_TWICE - 1) == 0;
+}
+
+bool query_goes_twice(const struct facts *f)
+{
+    for (uint32_t i = 0; i < f->tl->strings.n; i++)
+        if (strncmp(tl_text(f->tl, i), QUERY_TWICE, sizeof QUERY_TWICE - 1) == 0)
+            return true;
+    return false;
+}
+
+static void add(struct intervals *list, const struct range *r)
+{
+    struct interval *x = vec_push(list);
+    if (x)
+        *x = (struct interval){r->start_ns, r->end_ns};
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct interval *x = a, *y = b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* True if an interval of the sorted list holds the moment; they do not overlap within a thread. */
+static bool holds(const struct intervals *list, int64_t ns)
+{
+    size_t low = 0, high = list->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list->at[middle].start_ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && ns < list->at[low - 1].end_ns;
+}
+
+/* Of each thread of the process: calls of this kind, and the first backward pass behind each row of
+ * them. Returns the place of the longest. */
+static const char *find(const struct facts *f, struct intervals *first, struct intervals *then,
+                        size_t *calls)
+{
+    const struct timeline *t = f->tl;
+    const char *place = NULL;
+    int64_t longest = -1;
+    for (size_t i = 0; i < t->thread_count; i++) {
+        const struct thread *th = &t->threads[i];
+        bool open = false;
+        for (uint32_t k = th->first_range;
+             th->process == f->steps.process && k < th->first_range + th->ranges; k++) {
+            const struct range *r = &t->ranges[k];
+            if (is_twice(t, r)) {
+                add(first, r);
+                open = true;
+                *calls += query_step_at(f, r->start_ns) != TL_NONE;
+                if (r->end_ns - r->start_ns > longest) {
+                    const char *behind = tl_text(t, r->name) + sizeof QUERY_TWICE - 1;
+                    longest = r->end_ns - r->start_ns;
+                    place = *behind == ' ' && behind[1] ? behind + 1 : NULL;
+                }
+            } else if (open && strcmp(tl_text(t, r->name), "backward") == 0) {
+                add(then, r);
+                open = false;
+            }
+        }
+    }
+    return place;
+}
+
+struct query_twice query_twice(const struct facts *f, struct arena *arena)
+{
+    const struct timeline *t = f->tl;
+    struct query_twice out = {0};
+    struct intervals first = {0}, then = {0};
+    if (!query_goes_twice(f))
+        return out;
+    bool *firsts = arena_array(arena, t->op_count + 1, sizeof *firsts),
+         *all = arena_array(arena, t->op_count + 1, sizeof *all);
+    if (!firsts || !all)
+        return out;
+    out.place = find(f, &first, &then, &out.calls);
+    if (first.n)
+        qsort(first.at, first.n, sizeof *first.at, by_start);
+    if (then.n)
+        qsort(then.at, then.n, sizeof *then.at, by_start);
+    for (size_t i = 0; i < t->op_count; i++) {
+        const struct api *c = t->ops[i].api == TL_NONE ? NULL : &t->apis[t->ops[i].api];
+        if (!c || t->threads[c->thread].process != f->steps.process)
+            continue;
+        firsts[i] = holds(&first, c->start_ns);
+        all[i] = firsts[i] || holds(&then, c->start_ns);
+    }
+    vec_release(&first);
+    vec_release(&then);
+    out.first_marks = firsts;
+    out.marks = all;
+    return out;
+}
