@@ -68,6 +68,18 @@ static int count_credits(const struct maker *m, const struct load *loads, size_t
     return (int)most;
 }
 
+/* Returns how long handing over this batch took: from the end of its load, or from the moment at
+ * which the batch before it was taken, to the moment at which the training thread has it. 0: the
+ * training thread waited for little of that, so the batch may have been ready long before. */
+static int64_t handover(const struct maker *m, size_t batch, int64_t loaded_ns)
+{
+    const struct batch_mark *k = &m->marks.at[batch];
+    int64_t waited = k->end_ns - k->start_ns;
+    int64_t before = batch ? k[-1].end_ns : loaded_ns;
+    int64_t way = k->end_ns - (loaded_ns > before ? loaded_ns : before);
+    return waited > REPLAY_WAITED_NS && way > 0 && waited * 2 >= way ? way : 0;
+}
+
 /* Returns the usual delay from the end of a load to the moment at which the waiting training thread
  * has the batch. Such a delay exists because a thread of its own serves the workers' queue; in
  * Python this thread waits for the lock under which the next batch is made. Returns 0 if the delay
@@ -79,9 +91,8 @@ static int64_t usual_handover(const struct maker *m, const struct load *loads, s
     int64_t way[MOST];
     size_t seen = 0;
     for (size_t i = 0; i < n && i + offset < m->marks.n && seen < MOST; i++) {
-        const struct batch_mark *k = &m->marks.at[i + offset];
-        if (k->end_ns - k->start_ns > REPLAY_WAITED_NS && k->end_ns > loads[i].end_ns)
-            way[seen++] = k->end_ns - loads[i].end_ns;
+        way[seen] = handover(m, i + offset, loads[i].end_ns);
+        seen += way[seen] > 0;
     }
     if (seen < REPLAY_WAYS)
         return 0;

@@ -170,6 +170,26 @@ TEST(a_batch_that_is_long_on_its_way_is_no_riddle)
     ck_assert_int_lt(two.mid_ns, MS(3.1));
 }
 
+/* Each batch is fetched six steps before it is taken. The training thread waits for 1.5 ms all the
+ * same: for a lock, say. */
+static void fill_ahead(struct builder *b, int64_t at)
+{
+    enum { AHEAD = 6 };
+    for (int i = 0; at == MS(100) && i < AHEAD; i++)
+        row(b, SPOOL_LOADER_FETCH, 2, 0, at - MS(3) + US(400 * i), at - MS(3) + US(400 * i + 300));
+    row(b, SPOOL_LOADER_FETCH, 2, 0, at + US(100), at + US(400));
+    row(b, SPOOL_LOADER_WAIT, 1, -1, at, at + MS(1.5));
+    build_kernel(b, "k", at + MS(1.5), at + MS(1.5) + US(10), MS(4));
+    build_sync(b, at + MS(1.5) + US(10), MS(4) + US(10));
+}
+
+TEST(a_wait_for_something_else_is_no_way_of_a_batch)
+{
+    struct bench x = bench_start(MS(6), fill_ahead);
+    ck_assert_int_eq(x.g->credits, 7);
+    ck_assert_int_eq(x.g->way_ns, 0);
+}
+
 /* Another rank's worker, which left its rows in the same profile. */
 static void fill_other_rank(struct builder *b, int64_t at)
 {
