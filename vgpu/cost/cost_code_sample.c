@@ -27,10 +27,10 @@ struct sampling {
     struct ptx_run *run;
     const struct ptx_launch *l;
     unsigned warps;
-    bool tasks; /* warps may have different tasks, such as one that copies for all */
-    int64_t left;
-    int done;                     /* blocks so far; and in these, instructions ... */
-    double least, most;           /* ... of a warp of the block with fewest and with most */
+    bool tasks;            /* warps may have different tasks, such as one that copies for all */
+    int64_t left, longest; /* instructions: still to run; that one block took at most */
+    int done;              /* blocks so far; and in these, instructions ... */
+    double least, most;    /* ... of a warp of the block with fewest and with most */
     double warp_least, warp_most; /* ... of the warp with fewest and with most */
     bool ends_differ;             /* the first or the last block does more, or less */
     struct code_work *out;
@@ -115,6 +115,7 @@ static void block(struct sampling *s, uint64_t index)
     unsigned choice[TASKS], warp[TASKS], count = 0, chosen = choose(s, choice);
     struct ptx_tally tally[TASKS] = {{0}};
     double weight[TASKS], longest = 0, ran_before = total->warp.instructions;
+    int64_t left_before = s->left;
     go_to_block(s, index);
     for (unsigned i = 0; i < chosen && (i == 0 || s->left > 0); i++) {
         warp[count] = choice[i];
@@ -134,6 +135,7 @@ static void block(struct sampling *s, uint64_t index)
     double each = (total->warp.instructions - ran_before) / s->warps;
     s->least = s->done > 0 ? fmin(s->least, each) : each;
     s->most = fmax(s->most, each);
+    s->longest = left_before - s->left > s->longest ? left_before - s->left : s->longest;
     s->done++;
 }
 
@@ -217,7 +219,8 @@ bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, stru
             reach(&s, 0, ends[i]);
         reach(&s, blocks - 1, ends[i]);
     }
-    for (int i = BLOCKS; i < MORE && blocks > BLOCKS && s.left > 0; i++)
+    /* A block that is cut short by the budget would count for less than it does. */
+    for (int i = BLOCKS; i < MORE && blocks > BLOCKS && s.left > 2 * s.longest; i++)
         if (s.most > alike * s.least || (s.ends_differ && i < SOME))
             block(&s, another_index(blocks, i));
     struct ptx_tally sum = out->warp;
