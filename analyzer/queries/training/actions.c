@@ -115,12 +115,30 @@ static bool validates(const struct facts *f, const struct events *v)
     return steps * 100 < f->steps.used * QUERY_ALMOST_PCT;
 }
 
+/* How long the GPU idles in the used steps from `from` on until `to`. *gap: the first gap that may
+ * reach into that time; later times need none before it. */
+static int64_t idle_between(const struct facts *f, int64_t from, int64_t to, size_t *gap)
+{
+    int64_t ns = 0;
+    while (*gap < f->gap_count && f->gaps[*gap].end_ns <= from)
+        ++*gap;
+    for (size_t i = *gap; i < f->gap_count && f->gaps[i].start_ns < to; i++) {
+        const struct gap *g = &f->gaps[i];
+        int64_t begin = g->start_ns > from ? g->start_ns : from;
+        int64_t end = g->end_ns < to ? g->end_ns : to;
+        bool used = g->step != TL_NONE && f->steps.at[g->step].used;
+        ns += used && end > begin ? end - begin : 0;
+    }
+    return ns;
+}
+
 /* Walks through the events in order of time. Reads after an upload are actions if the next event is
  * another upload, not training. */
-static struct query_actions follow(const struct events *v, bool validates)
+static struct query_actions follow(const struct facts *f, const struct events *v, bool validates)
 {
     struct query_actions q = {0};
-    int64_t pending = 0, pending_ns = 0, validations = 0;
+    size_t gap = 0;
+    int64_t pending = 0, pending_ns = 0, validations = 0, upload_ns = 0, read_ns = 0;
     uint32_t step = TL_NONE, counted = TL_NONE; /* steps of the last read and of
                                                    the last counted action */
     enum kind last = TRAINING;
@@ -133,14 +151,18 @@ static struct query_actions follow(const struct events *v, bool validates)
         if (e->kind == READ && (validations == 0 || !validates)) {
             pending += last == UPLOAD;
             pending_ns += last == UPLOAD ? e->wait_ns : 0;
+            read_ns = e->time + e->wait_ns;
             step = e->step;
         } else if (e->kind == UPLOAD || e->kind == TRAINING) {
             q.count += e->kind == UPLOAD ? pending : 0;
             q.ns += e->kind == UPLOAD ? pending_ns : 0;
+            if (e->kind == UPLOAD && pending > 0)
+                q.idle_ns += idle_between(f, upload_ns, read_ns, &gap);
             q.steps += e->kind == UPLOAD && pending > 0 && step != counted;
             counted = e->kind == UPLOAD && pending > 0 ? step : counted;
             pending = pending_ns = 0;
             last = e->kind;
+            upload_ns = e->time;
         }
     }
     return q;
@@ -161,7 +183,7 @@ struct query_actions query_actions(const struct facts *f)
     if (add_ranges(&v, f) == 0 && add_work(&v, f) == 0 && trains(&v)) {
         qsort(v.at, v.n, sizeof *v.at, by_time);
         bool rare = validates(f, &v);
-        q = follow(&v, rare);
+        q = follow(f, &v, rare);
         if (rare) /* in a program that validates, reads for an exchange have similar sizes */
             q.steps = 0;
     }

@@ -3,7 +3,7 @@
  * the next event is another copy to the GPU. Reading a loss differs: a backward pass comes before
  * or after it, and the value is a number or a flag of fewer than 8 bytes.
  *
- * Cost: O(n log n) over copies, optimizer kernels, and ranges of training. */
+ * Cost: O(n log n) over copies, optimizer kernels, and ranges of training; one pass over the gaps. */
 #ifndef GPUPROF_QUERIES_TRAINING_ACTIONS_H
 #define GPUPROF_QUERIES_TRAINING_ACTIONS_H
 
@@ -15,6 +15,7 @@ struct query_actions { /* in used steps; reads in validations are left out unles
     int64_t steps;     /* number of steps with an action; 0 unless nearly all steps
                           set the policy to eval() */
     int64_t all_ns;    /* how long the host waits for all reads */
+    int64_t idle_ns;   /* how long the GPU idles from the data of an action to its read */
 };
 
 /* All zero if the program does not train. */

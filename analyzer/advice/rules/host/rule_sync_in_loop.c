@@ -274,7 +274,7 @@ static const char *behind(const struct facts *f, struct arena *arena, struct out
 
 /* `w`: the calls with most of the waiting time, or NULL. */
 static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
-                 const struct waiting *w, int64_t idle, enum wait_cause most)
+                 const struct waiting *w, int64_t idle, int64_t cost, enum wait_cause most)
 {
     const char *in = w ? query_range_of(f, w->longest) : NULL,
                *after = query_gap_range(f, PART_IDLE_SYNC);
@@ -284,7 +284,7 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     bool elsewhere = after && (!in || strcmp(in, after) != 0);
     const char *before = behind(f, arena, o, w, most);
     outcome_fires(
-        o, idle,
+        o, cost,
         arena_printf(arena,
                      "%s%s%s%s waits for the GPU%s%s%s%s; the GPU then idles for %s %s%s%s%s",
                      w ? tl_text(f->tl, w->name) : "a synchronisation", in ? " (in range '" : "",
@@ -292,6 +292,11 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                      line ? ", called from " : "", line ? line : "", before, time_text(arena, idle),
                      scope_words(f)->per, elsewhere ? ", most of it in range '" : "",
                      elsewhere ? after : "", elsewhere ? "'" : ""));
+    if (cost > idle)
+        o->summary = arena_printf(arena,
+                                  "%s, and for %s from the data of each action to its read, which "
+                                  "actions that are chosen together share",
+                                  o->summary, time_text(arena, cost));
     if (crowded(f, idle))
         o->summary = arena_printf(arena,
                                   "%s; the training thread had no core for %s, so that part of it "
@@ -315,8 +320,9 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
 }
 
 /* Returns true if most of the waiting is for actions that an environment needs. Reading them later
- * is no remedy, and only a rerun shows how much less the program then waits. */
-static bool advise_for_actions(const struct facts *f, struct outcome *o)
+ * is no remedy, and only a rerun shows how much less the program then waits. *cost: at most what the
+ * GPU idles in all while it works for the actions, since several of them would share that. */
+static bool advise_for_actions(const struct facts *f, struct outcome *o, int64_t *cost)
 {
     struct query_actions a = query_actions(f);
     if (a.count == 0 || a.ns * 2 < a.all_ns || (size_t)a.count * 2 < f->steps.used ||
@@ -325,6 +331,9 @@ static bool advise_for_actions(const struct facts *f, struct outcome *o)
     double used = (double)(f->steps.used ? f->steps.used : 1);
     outcome_evidence(o, "of them, read before the next data come, with no backward pass (actions)",
                      (double)a.count / used, "count", NULL);
+    outcome_evidence_per(o, "GPU idle from an action's data to its read,",
+                         ms(per_step(f, a.idle_ns)), "ms", NULL);
+    *cost = per_step(f, a.idle_ns) > *cost ? per_step(f, a.idle_ns) : *cost;
     o->remedy.action = ACTION_CHOOSE_ACTIONS_TOGETHER;
     o->error_class = ERROR_RERUN_DECIDES;
     return true;
@@ -349,7 +358,8 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     struct query_waits why;
     query_waits(f, &why);
     add_evidence(f, o, &s, &why, idle);
-    if (!advise_for_actions(f, o)) {
+    int64_t cost = idle;
+    if (!advise_for_actions(f, o, &cost)) {
         advise(f, arena, o, &why, &s);
         o->edit =
             (struct edit){.kind = &edit_unsync, .spared = others, .best_case = crowded(f, idle)};
@@ -357,7 +367,7 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
         if (why.most == WAIT_OTHER && mostly_timing(f, &s, others))
             advise_for_timing(o);
     }
-    fire(f, arena, o, worst(&s), idle, why.most);
+    fire(f, arena, o, worst(&s), idle, cost, why.most);
 }
 
 const struct rule rule_sync_in_loop = {
