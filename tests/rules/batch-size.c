@@ -1,6 +1,7 @@
 /* Cases of the rule batch-size: when it fires, when it is silent or suppressed, and when it cannot
  * tell. */
 #include "tests/rules/gauges.h"
+#include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"
 
 static int64_t blocks;
@@ -133,6 +134,36 @@ TEST(full_kernels_of_a_forward_pass)
     ck_assert_ptr_nonnull(strstr(o->summary, "waits"));
     ck_assert(o->remedy.conditions[CONDITION_ONLY_INFERS]);
     ck_assert(o->remedy.conditions[CONDITION_NO_LOADER]);
+}
+
+/* 7 ms of one line of the program, then its batch is copied, and the model called. */
+static int64_t makes_inputs;
+static void fill_calls_behind_a_line(struct builder *b, int64_t at)
+{
+    for (int k = 0; k < 14 && makes_inputs; k++)
+        look_at(b, makes_inputs, at + US(500 * k + 100));
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 1 << 20, at + MS(7), US(5),
+               at + MS(7.1), US(100));
+    for (int i = 0; i < 12; i++) {
+        int64_t from = at + MS(7.3) + US(200 * i);
+        int64_t c = build_api(b, "cudaLaunchKernel", from, CALL_NS);
+        build_kernel_of(b, "ampere_bf16_s16816gemm_bf16_64x64_tn", c, from + US(8), US(20), 864);
+    }
+    build_range(b, "aten::linear", at + MS(7.3), at + MS(7.4));
+}
+
+TEST(a_line_that_makes_the_inputs)
+{
+    for (int known = 0; known < 2; known++) {
+        struct builder b = build_start();
+        makes_inputs = known ? stack_of(&b, "/home/me/rays.py", "rays", 13) : 0;
+        build_meta(&b, "torch.version", "2.9.0");
+        build_meta(&b, "torch.settings", "num_workers");
+        case_loop(&b, fill_calls_behind_a_line);
+        for (int i = 0; i < CASE_STEPS; i++)
+            sample(&b, MS(105) + MS(10) * i, 1400, 0, (int64_t)9 << 30);
+        case_verdict(build_analyze(&b), "batch-size", known ? RULE_SUPPRESSED : RULE_FIRES);
+    }
 }
 
 static void fill_graph_layers(struct builder *b, int64_t at)

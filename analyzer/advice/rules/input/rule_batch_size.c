@@ -2,6 +2,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/gpu.h"
+#include "analyzer/queries/lines.h"
 #include "analyzer/queries/training/actions.h"
 #include "wire/fact_keys.h"
 
@@ -189,6 +190,15 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
     outcome_fires(o, (f->empty_ns + idle) / times * (times - 1), summary_of(arena, f, idle, times));
 }
 
+/* The line of a program that only infers which takes most of what the GPU waits for: what makes its
+ * inputs takes as long for each sample, in a larger batch too. NULL: none. */
+static const struct line *line_for_each_sample(const struct facts *f)
+{
+    struct program p = program_of(f);
+    struct query_cause c = query_own_cause(f);
+    return c.line && only_infers(f, &p) && c.ns * 2 > waits_for_launches(f) ? c.line : NULL;
+}
+
 /* Returns true, with the reason in *o, if a larger batch is impossible or does not make the program
  * faster. */
 static bool has_no_larger(const struct facts *facts, struct arena *arena, struct outcome *o)
@@ -211,7 +221,15 @@ static bool has_no_larger(const struct facts *facts, struct arena *arena, struct
                               (long long)playing, facts->steps.used);
         return true;
     }
-    return false;
+    const struct line *line = line_for_each_sample(facts);
+    if (line) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(arena,
+                              "the GPU mostly waits for %s, which takes as long for each sample in "
+                              "a larger batch",
+                              line->place);
+    }
+    return line != NULL;
 }
 
 /* Returns true, with the reason in *o, if the recording does not show how much memory the training
