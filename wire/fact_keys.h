@@ -21,6 +21,8 @@
 #define FACT_TORCH_IGNORED                  "torch.ignored"
 #define FACT_TORCH_PARAMETERS               "torch.parameters"
 #define FACT_TORCH_PARAMETERS_UNUSED        "torch.parameters.unused"
+#define FACT_TORCH_MEMORY                   "torch.memory"
+#define FACT_TORCH_MEMORY_FAILED            "torch.memory.failed"
 #define FACT_TORCH_FLOAT64_WHERE            "torch.float64.where"
 #define FACT_TORCH_EMBEDDING                "torch.embedding"
 #define FACT_TORCH_OPTIMIZER                "torch.optimizer"

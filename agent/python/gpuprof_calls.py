@@ -15,6 +15,7 @@ OFTEN = 4  # calls in one forward pass
 undo_look = None  # ends our watch of calls; None while we do not watch them
 passes = 0
 names = {}  # id of a module: its name
+roots = []  # weak references to the outermost modules
 within = {}  # id of a module: id of the module that holds it
 counted = {}  # id of a module: its Calls in this forward pass
 frozen = {}  # id of a module that does not learn, as none inside it does: its Frozen
@@ -62,6 +63,7 @@ def name_modules(root):
     """Tells the agent the name of each module within the outermost one. Where there are several of
     these, the names within the later ones begin with the class."""
     first, kind = not names, type(root).__name__
+    roots.append(weakref.ref(root))
     below = [("" if first else kind, root)]
     while below and len(names) < MOST_NAMED:
         name, one = below.pop()

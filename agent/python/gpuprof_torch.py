@@ -9,6 +9,7 @@ gpuprof_train.py    steps, backward, optimizer, precision, settings
 gpuprof_ranks.py    DDP, FSDP, DeepSpeed, process groups
 gpuprof_switches.py which line set a switch, and debugging aids that are on
 gpuprof_numbers.py  padding and ignored labels in what is copied to the GPU
+gpuprof_memory.py   memory of the GPU, and allocations that fail
 gpuprof_calls.py    modules: names, repeated calls, those that do not learn
 gpuprof_apply.py    settings
 gpuprof_compile.py  torch.compile
@@ -269,6 +270,7 @@ def hook_torch():
     hook_tensors()
     hook_launches()
     here["switches"].hook_switches()
+    here["memory"].hook_memory()
     agent.gpuprof_hook_gc(gc.callbacks, here["train"].note_pause)
     if os.environ.get("GPUPROF_MODULES") == "1":
         load("modules")
@@ -287,7 +289,7 @@ def install(module, itself):
     torch, this = module, itself
     torch_folder = os.path.dirname(module.__file__) + os.sep
     only_steps = os.environ.get("GPUPROF_HOOK") == "steps"
-    for name in ("facts", "apply", "data", "compile", "switches", "ranks", "calls", "numbers", "train"):
+    for name in ("facts", "apply", "data", "compile", "switches", "ranks", "calls", "numbers", "memory", "train"):
         load(name)
     hook_torch()
     awaited = {**here["data"].awaited(), **here["train"].awaited()}

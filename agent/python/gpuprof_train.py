@@ -30,6 +30,7 @@ def first_step(optimizer, *_, **__):
     describe(optimizer)
     switches()
     switched.at_first_step()
+    hook.here["memory"].note_optimizer(optimizer)
     if of_all:
         hook_late()
     guarded(calls.look)()
@@ -169,6 +170,8 @@ def note_backward(*args, **__):
     calls.at_backward()
     if backwards <= 3 and torch.is_anomaly_enabled():
         fact(facts.TORCH_ANOMALY_MODE, "True")
+    if backwards in (3, 10, 30) and not hook.only_steps:
+        hook.here["memory"].note_peak()
     if backwards == 30:  # a profiler for a few steps has ended by now
         switched.at_later_step()
     return backwards >= 30

@@ -1,6 +1,7 @@
 /* Sums up the GPU's gauges over the used steps: clocks, reasons for reduced
  * clocks, memory in use. */
 #include "analyzer/queries/gpu.h"
+#include "analyzer/facts/memory.h"
 
 #include <string.h>
 
@@ -21,7 +22,10 @@ static int64_t trains_from(const struct facts *f)
 struct query_gpu query_gpu(const struct facts *f)
 {
     const struct timeline *t = f->tl;
-    struct query_gpu g = {.memory_peak = -1, .hottest_c = -1, .most_mw = -1};
+    struct query_gpu g = {.memory_peak = -1,
+                          .memory_sql = "SELECT * FROM gpu_sample ORDER BY memory_used_bytes DESC",
+                          .hottest_c = -1,
+                          .most_mw = -1};
     double sum = 0;
     int64_t from = trains_from(f);
     bool training = false; /* memory was sampled during training */
@@ -47,6 +51,11 @@ struct query_gpu query_gpu(const struct facts *f)
     }
     if (!training)
         g.memory_peak = -1;
+    struct memory_use m = facts_memory(f);
+    if (m.known) {
+        g.memory_peak = m.peak + m.total - m.available;
+        g.memory_sql = "SELECT * FROM fact WHERE key = 'torch.memory'";
+    }
     g.slowed_mhz = g.slowed ? sum / (double)g.slowed : 0;
     g.slowed_pct = g.samples ? 100.0 * (double)g.slowed / (double)g.samples : 0;
     return g;

@@ -12,8 +12,11 @@ struct query_gpu {
     double slowed_mhz; /* mean SM clock in these samples */
     double slowed_pct; /* slowed in per cent of samples */
     int64_t hottest_c, most_mw;
-    int64_t memory_peak; /* largest memory in use, bytes; -1 = not recorded, or
-                            only before the used steps */
+    /* Largest memory in use, bytes: what tensors hold and what other libraries and programs do, where the
+     * allocator's numbers are known; else with what an allocator keeps free. -1 = not recorded, or only
+     * before the used steps */
+    int64_t memory_peak;
+    const char *memory_sql; /* the rows behind it */
 };
 struct query_gpu query_gpu(const struct facts *f);
 

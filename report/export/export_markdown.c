@@ -142,6 +142,8 @@ static void write_breakdown(const struct advice *a, FILE *f)
         fprintf(f, "%s.\n\n", m.s);
     if (text_hardware(&m, a))
         fprintf(f, "Hardware: %s.\n\n", m.s);
+    if (text_memory(&m, a))
+        fprintf(f, "Memory: %s.\n\n", m.s);
     write_parts(a, f);
 }
 

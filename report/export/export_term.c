@@ -144,6 +144,8 @@ static void write_breakdown(const struct terminal *t, const struct advice *a, en
         term_labelled(t, "Rate", INK_BOLD, line.s);
     if (text_hardware(&line, a))
         term_labelled(t, "Hardware", INK_BOLD, line.s);
+    if (text_memory(&line, a))
+        term_labelled(t, "Memory", INK_BOLD, line.s);
     if (!text_has_parts(a)) {
         write_ranks(t, a);
         fputc('\n', t->f);

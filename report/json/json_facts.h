@@ -12,6 +12,7 @@ void json_facts(struct json_tree *j, const struct advice *a);
 void json_lines(struct json_tree *j, const struct advice *a);
 /* "work". */
 void json_work(struct json_tree *j, const struct facts *f);
+void json_memory(struct json_tree *j, const struct facts *f);
 /* "gaps". */
 void json_gaps(struct json_tree *j, const struct facts *f);
 /* "health". */

@@ -86,9 +86,11 @@ void page_breakdown(const struct page *p)
              word);
     write_bar(p, label, p->a->facts->breakdown_ns, p->a->facts->step_ns, 1);
     write_legend(p);
-    struct text hardware;
-    if (text_hardware(&hardware, p->a))
-        page_put(p, "<p class=\"dim\">Hardware: %s.</p>\n", hardware.s);
+    struct text line;
+    if (text_hardware(&line, p->a))
+        page_put(p, "<p class=\"dim\">Hardware: %s.</p>\n", line.s);
+    if (text_memory(&line, p->a))
+        page_put(p, "<p class=\"dim\">Memory: %s.</p>\n", line.s);
     page_put(p, "</section>\n");
 }
 

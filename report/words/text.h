@@ -26,6 +26,11 @@ const char *text_between(struct text *b, int64_t low_ns, int64_t high_ns); /* "5
 /* "31.2 % of the peak of A100 (312 TFLOP/s in 16 bits): ..."; NULL: the sizes of less than
  * half of the work are known, or no peak. */
 const char *text_hardware(struct text *b, const struct advice *a);
+/* "15.6 GB of 17.2 GB at the peak: weights 340 MB, ...; batches up to about 183 fit ..."; NULL: the
+ * allocator's numbers were not recorded. */
+const char *text_memory(struct text *b, const struct advice *a);
+/* "out of the GPU's memory in layers.3 (Block) at model.py:12: ..."; NULL: no allocation failed. */
+const char *text_out_of_memory(struct text *b, const struct advice *a);
 /* "7.87 batches per second, 504 samples per second (batches of 64)"; NULL if only the step time is
  * known (on a GPU). */
 const char *text_rate(struct text *b, const struct advice *a);

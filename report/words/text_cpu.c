@@ -1,7 +1,7 @@
 /* Words for runs without a GPU. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/facts/memory.h"
 #include "report/words/text.h"
-#include "wire/fact_keys.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,18 +12,10 @@ bool text_has_parts(const struct advice *a)
     return a->facts->steps.used > 0 && (a->facts->tl->op_count > 0 || a->facts->on_cpu);
 }
 
-/* Samples in a batch, by the settings of the first loader; 0: unknown. */
-static int batch_size(const struct advice *a)
-{
-    const char *loader = timeline_meta(a->facts->tl, FACT_TORCH_LOADER);
-    const char *size = loader ? strstr(loader, "batch_size=") : NULL;
-    return size ? atoi(size + strlen("batch_size=")) : 0;
-}
-
 const char *text_rate(struct text *b, const struct advice *a)
 {
     struct text each, all;
-    int n = a->facts->steps.batches ? batch_size(a) : 0;
+    int64_t n = a->facts->steps.batches ? facts_batch_samples(a->facts) : 0;
     if (!a->facts->on_cpu || a->facts->step_ns <= 0)
         return NULL;
     double rate = 1e9 / (double)a->facts->step_ns;
@@ -31,10 +23,10 @@ const char *text_rate(struct text *b, const struct advice *a)
              scope_words(a->facts)->units);
     size_t used = strlen(b->s);
     if (n > 0)
-        snprintf(b->s + used, sizeof b->s - used, ", %.60s samples per second (batches of %d)",
-                 rate * n < 1000 ? text_value(&all, rate * n, "")
-                                 : text_count(&all, llround(rate * n)),
-                 n);
+        snprintf(b->s + used, sizeof b->s - used, ", %.60s samples per second (batches of %lld)",
+                 rate * (double)n < 1000 ? text_value(&all, rate * (double)n, "")
+                                         : text_count(&all, llround(rate * (double)n)),
+                 (long long)n);
     return b->s;
 }
 

@@ -63,6 +63,8 @@ const char *text_ended(struct text *b, const struct advice *a)
     int number = atoi(signal ? signal : code);
     if (number == 0 && !missing)
         return NULL;
+    if (!missing && !signal && text_out_of_memory(b, a))
+        return b->s;
     if (missing)
         snprintf(b->s, sizeof b->s, "%s stopped: it called %.60s, which the virtual GPU lacks",
                  number ? "the program" : "a process of the program", missing);

@@ -94,6 +94,10 @@ def job_on_cpu(path):
     for p in (1, 2):
         rows.put("process", pid=100 * p, ppid=1, rank=p - 1, local_rank=p - 1, world_size=2, end_ns=10**9, command="train.py", sealed=1)
         rows.put("meta", process=p, key="torch.parameters", value="2 of 8 numbers, float32, on cpu")
+        rows.put("meta", process=p, key="torch.memory", value="peak=900, reserved=950, available=9000, total=10000, weights=100, "
+                 "gradients=100, optimizer=200, forward=500")
+        rows.put("meta", process=p, key="torch.memory.failed", value="asked=9000, times=1, allocated=500, held=900, available=9000, total=10000, "
+                 "in Net at train.py:7")
         thread, at, own = rows.put("thread", process=p, tid=100 * p, name="python3"), 1_000_000, 6_000_000 * p
         for i in range(30):
             evaluates = 40_000_000 * (i > 24)

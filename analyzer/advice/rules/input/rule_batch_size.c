@@ -177,8 +177,7 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
     outcome_evidence(o, "kernels under 10 us", f->short_pct, "%",
                      "SELECT * FROM kernel WHERE end_ns - start_ns < 10000");
     outcome_evidence_per(o, "GPU idle between launches", ms(idle), "ms", NULL);
-    outcome_evidence(o, "peak memory in use", (double)g->memory_peak / 1e9, "GB",
-                     "SELECT * FROM gpu_sample ORDER BY memory_used_bytes DESC");
+    outcome_evidence(o, "peak memory in use", (double)g->memory_peak / 1e9, "GB", g->memory_sql);
     outcome_evidence(o, "memory of the GPU", (double)facts->device->memory_bytes / 1e9, "GB",
                      "SELECT * FROM device");
     struct program p = program_of(facts);

@@ -1,0 +1,65 @@
+/* The GPU's memory in JSON; docs/json.schema.json describes the keys. */
+#include "analyzer/facts/memory.h"
+#include "report/json/json_facts.h"
+
+static void write_largest(struct json_tree *j, const struct memory_use *m)
+{
+    if (m->times_likely <= 0) {
+        tree_null(j, "largest_batch");
+        return;
+    }
+    tree_begin(j, "largest_batch", '{');
+    tree_num(j, "times_low", m->times_low, 3);
+    tree_num(j, "times_likely", m->times_likely, 3);
+    tree_num(j, "times_high", m->times_high, 3);
+    if (m->batch > 0)
+        tree_int(j, "samples_now", m->batch);
+    else
+        tree_null(j, "samples_now");
+    tree_end(j);
+}
+
+static void write_failed(struct json_tree *j, const struct memory_failed *m)
+{
+    if (m->asked <= 0) {
+        tree_null(j, "failed");
+        return;
+    }
+    tree_begin(j, "failed", '{');
+    tree_int(j, "asked_bytes", m->asked);
+    tree_int(j, "in_use_bytes", m->in_use);
+    tree_int(j, "held_bytes", m->held);
+    tree_int(j, "available_bytes", m->available);
+    tree_int(j, "total_bytes", m->total);
+    tree_int(j, "times", m->times);
+    tree_str(j, "where", *m->where ? m->where : NULL);
+    tree_end(j);
+}
+
+void json_memory(struct json_tree *j, const struct facts *f)
+{
+    struct memory_use m = facts_memory(f);
+    struct memory_failed failed = facts_memory_failed(f);
+    if (!m.known && failed.asked <= 0) {
+        tree_null(j, "memory");
+        return;
+    }
+    tree_begin(j, "memory", '{');
+    if (m.known) {
+        tree_begin(j, "peak", '{');
+        tree_int(j, "in_use_bytes", m.peak);
+        tree_int(j, "held_bytes", m.reserved);
+        tree_int(j, "available_bytes", m.available);
+        tree_int(j, "total_bytes", m.total);
+        tree_int(j, "weights_bytes", m.weights);
+        tree_int(j, "gradients_bytes", m.gradients);
+        tree_int(j, "optimizer_bytes", m.optimizer);
+        tree_int(j, "activations_bytes", m.activations);
+        write_largest(j, &m);
+        tree_end(j);
+    } else {
+        tree_null(j, "peak");
+    }
+    write_failed(j, &failed);
+    tree_end(j);
+}

@@ -1,0 +1,52 @@
+/* The GPU's memory, in words. */
+#include "analyzer/facts/memory.h"
+#include "report/words/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* "; batches up to about 183 fit (166 to 192; now 16)", or relative to the batch. */
+static void put_largest(char *out, size_t size, const struct memory_use *m)
+{
+    double now = m->batch > 0 ? (double)m->batch : 1;
+    if (m->times_likely <= 0)
+        return;
+    if (m->batch > 0)
+        snprintf(out, size, "; batches up to about %.0f fit (%.0f to %.0f; now %.0f)",
+                 now * m->times_likely, now * m->times_low, now * m->times_high, now);
+    else
+        snprintf(out, size, "; a batch of about %.1f times this one fits (%.1f to %.1f)",
+                 m->times_likely, m->times_low, m->times_high);
+}
+
+const char *text_memory(struct text *b, const struct advice *a)
+{
+    struct memory_use m = facts_memory(a->facts);
+    struct text peak, total, parts[4];
+    char largest[80] = "";
+    if (!m.known)
+        return NULL;
+    put_largest(largest, sizeof largest, &m);
+    snprintf(b->s, sizeof b->s,
+             "%.12s of %.12s at the peak: weights %.12s, their gradients %.12s, optimizer %.12s, "
+             "kept for backward %.12s%s",
+             text_bytes(&peak, m.peak), text_bytes(&total, m.total),
+             text_bytes(&parts[0], m.weights), text_bytes(&parts[1], m.gradients),
+             text_bytes(&parts[2], m.optimizer), text_bytes(&parts[3], m.activations), largest);
+    return b->s;
+}
+
+const char *text_out_of_memory(struct text *b, const struct advice *a)
+{
+    struct memory_failed m = facts_memory_failed(a->facts);
+    struct text asked, used, cached, total;
+    if (m.asked <= 0)
+        return NULL;
+    int64_t unused = m.held > m.in_use ? m.held - m.in_use : 0;
+    snprintf(b->s, sizeof b->s,
+             "out of the GPU's memory%s%.60s: it asked for %.9s; tensors hold %.9s of %.9s, "
+             "and %.9s more lie free in pieces",
+             *m.where ? " " : "", m.where, text_bytes(&asked, m.asked), text_bytes(&used, m.in_use),
+             text_bytes(&total, m.total), text_bytes(&cached, unused));
+    return b->s;
+}
