@@ -52,6 +52,7 @@ torch: configure
 	@vgpu/tests/torch/kineto.py $(BUILD) $(TORCH) || [ $$? = 77 ]
 	@tests/torch/gallery.py $(BUILD) $(TORCH) || [ $$? = 77 ]
 	@tests/torch/causes.py $(BUILD) $(TORCH) || [ $$? = 77 ]
+	@tests/torch/memory.py $(BUILD) $(TORCH) || [ $$? = 77 ]
 
 # The README's lines on bare Debian roots, as root and as a user, with CUDA and without (tests/fresh/fresh.sh): as root, two
 # hours on two cores; make fresh FRESH=bookworm:user:plain takes one of the eight. What was fetched stays in $(BUILD)-fresh.

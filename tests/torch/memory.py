@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Memory of small PyTorch trainings on the virtual GPU: the peak is what PyTorch says itself, to the byte; the largest batch that
+fits lies where gpuprof says; a program that runs out of memory is told in which module and line.
+
+usage: memory.py BUILD [NAME ...]
+
+GPUPROF_TORCH names the Python with a CUDA build of PyTorch 2; status 77 without it.
+"""
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+from support import Build, Checks, pytorch_ended  # noqa: E402
+
+# Printed behind each step: PyTorch's own peak.
+LOOP = """
+import sys, torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+batch = int(sys.argv[1])
+{model}
+net = net.cuda()
+optimizer = torch.optim.{optimizer}(net.parameters(), lr=1e-3)
+data = torch.zeros(1).expand({steps} * batch, *{sample})
+for (x,) in DataLoader(TensorDataset(data), batch_size=batch):
+    print("peak", torch.cuda.max_memory_allocated())
+    loss = net(x.cuda()).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+BLOCK = """
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(512, 2048), nn.Linear(2048, 512)
+    def forward(self, x):
+        wide = self.up(x)
+        return x + self.down(torch.relu(wide))
+net = nn.Sequential(*[Block() for _ in range(6)])
+"""
+CONVOLUTIONS = """
+def layer(a, b):
+    return nn.Sequential(nn.Conv2d(a, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU())
+net = nn.Sequential(layer(3, 64), layer(64, 64), nn.MaxPool2d(2), layer(64, 128), layer(128, 128), nn.AdaptiveAvgPool2d(1))
+"""
+ATTENTION = "net = nn.Sequential(*[nn.TransformerEncoderLayer(256, 4, 1024, 0.0, batch_first=True) for _ in range(4)])"
+RECURRENT = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.out = nn.LSTM(256, 512, 2, batch_first=True), nn.Linear(512, 2000)
+    def forward(self, x):
+        return self.out(self.rnn(x)[0])
+net = Net()
+"""
+FROZEN = BLOCK + "for p in net[:4].parameters(): p.requires_grad_(False)\n"
+# model, optimizer, one sample, batch, steps
+PROGRAMS = {
+    "blocks": (BLOCK, "AdamW", (512,), 4096),
+    "convolutions": (CONVOLUTIONS, "SGD", (3, 64, 64), 64),
+    "attention": (ATTENTION, "AdamW", (128, 256), 32),
+    "recurrent": (RECURRENT, "Adam", (64, 256), 64),
+    "frozen": (FROZEN, "AdamW", (512,), 32768),
+}
+WITHIN = 0.02  # beyond the largest batch
+
+
+def run(build, python, name, batch, steps):
+    """Returns how it ended, and its memory as JSON."""
+    model, optimizer, sample, _ = PROGRAMS[name]
+    path, profile = build.path(f"{name}.py"), build.path(f"{name}.gpuprof")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(LOOP.format(model=model, optimizer=optimizer, sample=sample, steps=steps))
+    done = build.run([build.gpuprof, "run", "-q", "-f", "--device", "virtual:t4", "-o", profile, "--", python, path, str(batch)])
+    return done, build.analyze(profile)["memory"] or {}
+
+
+def check(build, checks, python, name):
+    batch = PROGRAMS[name][3]
+    done, memory = run(build, python, name, batch, 12)
+    if not checks.check(pytorch_ended(done) and memory.get("peak"), f"{name} ends well", done.stderr[-300:]):
+        return
+    peak, own = memory["peak"], [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("peak")]
+    checks.check(peak["in_use_bytes"] in own[2:], f"{name}: the peak is PyTorch's own", f"{peak['in_use_bytes']}, {own}")
+    fits = peak["largest_batch"] or {"times_low": 0, "times_likely": 0, "times_high": 0}
+    low, high = int(batch * fits["times_low"]), int(batch * fits["times_high"] * (1 + WITHIN)) + 1
+    print(f"        {name}: about {batch * fits['times_likely']:.0f}, {low} to {high}")
+    done, _ = run(build, python, name, low, 4)
+    checks.check(pytorch_ended(done), f"{name}: a batch of {low} fits", done.stderr[-200:])
+    done, memory = run(build, python, name, high, 4)
+    checks.check(done.returncode != 0 and memory.get("failed"), f"{name}: a batch of {high} does not", done.stdout[-200:])
+    where = str((memory.get("failed") or {}).get("where"))
+    checks.check(f"{name}.py:" in where, f"{name}: the line is told", where)
+
+
+def main():
+    build, checks = Build(sys.argv[1]), Checks()
+    python = os.environ.get("GPUPROF_TORCH")
+    if not python:
+        print("skipped: GPUPROF_TORCH names no Python")
+        return 77
+    for name in [n for n in sys.argv[2:] if n in PROGRAMS] or ([] if sys.argv[2:] else list(PROGRAMS)):
+        check(build, checks, python, name)
+    checks.done()
+    return 0
+
+
+sys.exit(main())
