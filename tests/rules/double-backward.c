@@ -45,6 +45,32 @@ TEST(test_double_backward)
                      MS(2.2));
 }
 
+/* A trace of PyTorch's profiler, with and without nodes of a second derivative. */
+static bool second;
+static void fill_trace(struct builder *b, int64_t at)
+{
+    build_range_at(b, "gan.py(16): penalty", 0, at + MS(0.9), at + MS(1.45));
+    fill_gradients(b, at);
+    if (second)
+        build_range_at(b, "ConvolutionBackwardBackward0", 2, at + MS(1.6), at + MS(1.7));
+}
+
+TEST(test_double_backward_in_a_trace)
+{
+    grad = "torch/autograd/__init__.py(448): grad";
+    aside = false;
+    for (int k = 0; k < 2; k++) {
+        struct builder b = build_start();
+        second = k;
+        build_thread(&b, 2, "pt_autograd_0");
+        case_loop(&b, fill_trace);
+        const struct outcome *o =
+            case_verdict(build_analyze(&b), "double-backward", k ? RULE_FIRES : RULE_SILENT);
+        if (k)
+            ck_assert_str_eq(o->remedy.object.place, "gan.py:16");
+    }
+}
+
 TEST(test_plain_gradients)
 {
     struct builder b;

@@ -13,17 +13,49 @@ struct interval {
 };
 struct intervals VEC(struct interval);
 
-static bool is_twice(const struct timeline *t, const struct range *r)
+/* Is the name that of a function of torch.autograd, "torch/autograd/__init__.py(448): grad"? */
+static bool is_call(const char *name, const char *function)
 {
-    return strncmp(tl_text(t, r->name), QUERY_TWICE, sizeof QUERY_TWICE - 1) == 0;
+    static const char file[] = "torch/autograd/__init__.py(";
+    const char *behind = strncmp(name, file, sizeof file - 1) == 0 ? strstr(name, "): ") : NULL;
+    return behind && strcmp(behind + 3, function) == 0;
+}
+
+static bool is_twice(const char *name)
+{
+    return strncmp(name, QUERY_TWICE, sizeof QUERY_TWICE - 1) == 0 || is_call(name, "grad");
+}
+
+static bool is_backward(const char *name)
+{
+    return strcmp(name, "backward") == 0 || is_call(name, "backward");
 }
 
 bool query_goes_twice(const struct facts *f)
 {
-    for (uint32_t i = 0; i < f->tl->strings.n; i++)
-        if (strncmp(tl_text(f->tl, i), QUERY_TWICE, sizeof QUERY_TWICE - 1) == 0)
+    bool called = false, second = false;
+    for (uint32_t i = 0; i < f->tl->strings.n; i++) {
+        const char *name = tl_text(f->tl, i);
+        if (strncmp(name, QUERY_TWICE, sizeof QUERY_TWICE - 1) == 0)
             return true;
-    return false;
+        called |= is_call(name, "grad");
+        second |= strstr(name, "BackwardBackward") != NULL;
+    }
+    return called && second;
+}
+
+/* "train.py:12": the hook's, or the function of the program that calls. NULL: not known. */
+static const char *place_of(const struct timeline *t, const struct range *r, struct arena *arena)
+{
+    const char *name = tl_text(t, r->name);
+    if (strncmp(name, QUERY_TWICE, sizeof QUERY_TWICE - 1) == 0)
+        return name[sizeof QUERY_TWICE - 1] == ' ' ? name + sizeof QUERY_TWICE : NULL;
+    for (uint32_t up = r->parent; up != TL_NONE; up = t->ranges[up].parent) {
+        const char *by = tl_text(t, t->ranges[up].name), *line = strstr(by, ".py(");
+        if (line && strncmp(by, "torch/", 6) != 0)
+            return arena_printf(arena, "%.*s:%d", (int)(line + 3 - by), by, atoi(line + 4));
+    }
+    return NULL;
 }
 
 static void add(struct intervals *list, const struct range *r)
@@ -54,35 +86,32 @@ static bool holds(const struct intervals *list, int64_t ns)
 }
 
 /* Of each thread of the process: calls of this kind, and the first backward pass behind each row of
- * them. Returns the place of the longest. */
-static const char *find(const struct facts *f, struct intervals *first, struct intervals *then,
-                        size_t *calls)
+ * them. Returns the longest. */
+static const struct range *find(const struct facts *f, struct intervals *first,
+                                struct intervals *then, size_t *calls)
 {
     const struct timeline *t = f->tl;
-    const char *place = NULL;
-    int64_t longest = -1;
+    const struct range *longest = NULL;
     for (size_t i = 0; i < t->thread_count; i++) {
         const struct thread *th = &t->threads[i];
         bool open = false;
         for (uint32_t k = th->first_range;
              th->process == f->steps.process && k < th->first_range + th->ranges; k++) {
             const struct range *r = &t->ranges[k];
-            if (is_twice(t, r)) {
+            const char *name = tl_text(t, r->name);
+            if (is_twice(name)) {
                 add(first, r);
                 open = true;
                 *calls += query_step_at(f, r->start_ns) != TL_NONE;
-                if (r->end_ns - r->start_ns > longest) {
-                    const char *behind = tl_text(t, r->name) + sizeof QUERY_TWICE - 1;
-                    longest = r->end_ns - r->start_ns;
-                    place = *behind == ' ' && behind[1] ? behind + 1 : NULL;
-                }
-            } else if (open && strcmp(tl_text(t, r->name), "backward") == 0) {
+                if (!longest || r->end_ns - r->start_ns > longest->end_ns - longest->start_ns)
+                    longest = r;
+            } else if (open && is_backward(name)) {
                 add(then, r);
                 open = false;
             }
         }
     }
-    return place;
+    return longest;
 }
 
 struct query_twice query_twice(const struct facts *f, struct arena *arena)
@@ -96,7 +125,8 @@ struct query_twice query_twice(const struct facts *f, struct arena *arena)
          *all = arena_array(arena, t->op_count + 1, sizeof *all);
     if (!firsts || !all)
         return out;
-    out.place = find(f, &first, &then, &out.calls);
+    const struct range *longest = find(f, &first, &then, &out.calls);
+    out.place = longest ? place_of(t, longest, arena) : NULL;
     if (first.n)
         qsort(first.at, first.n, sizeof *first.at, by_start);
     if (then.n)
