@@ -97,6 +97,18 @@ TEST(functions_that_recompute)
     range = "recompute";
 }
 
+/* The hook tells of each program that checkpoints: where it does not, a second forward pass is another. */
+TEST(no_call_that_checkpoints)
+{
+    for (int hooked = 0; hooked < 2; hooked++) {
+        struct builder b = build_start();
+        if (hooked)
+            build_meta(&b, "torch.settings", "num_workers");
+        case_loop(&b, fill_attention_twice);
+        case_verdict(build_analyze(&b), "checkpointing", hooked ? RULE_SILENT : RULE_FIRES);
+    }
+}
+
 /* Nobody knows how much memory is in use: a rerun shows it. What it saves if memory allows it is known. */
 TEST(without_memory)
 {

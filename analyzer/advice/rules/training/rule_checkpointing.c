@@ -121,6 +121,14 @@ static bool memory_lets(const struct facts *f, struct arena *arena, struct outco
 
 /* ---- the rule ---- */
 
+/* True if what runs twice is no checkpoint: who saw the program's calls saw none of
+ * torch.utils.checkpoint, or the gradient of a convolution's gradient is a convolution, too. */
+static bool is_known_not_to(const struct facts *f)
+{
+    bool seen = timeline_meta(f->tl, FACT_TORCH_SETTINGS) || f->health.python_functions > 0;
+    return query_goes_twice(f) || (seen && !timeline_meta(f->tl, FACT_TORCH_CHECKPOINT));
+}
+
 static void check_checkpointing(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_phase p = query_phase(f, arena, &phase_recompute);
@@ -133,8 +141,7 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
     }
     bool ranges = p.ops.count > 0;
     bool unclear = false;
-    /* The gradient of a convolution's gradient is a convolution like the forward one. */
-    int64_t pairs = ranges || query_goes_twice(f) ? 0 : repeated_pairs_ns(f, arena, &unclear);
+    int64_t pairs = ranges || is_known_not_to(f) ? 0 : repeated_pairs_ns(f, arena, &unclear);
     int64_t again = per_step(f, ranges ? p.ops.busy_ns + p.ops.idle_ns : pairs);
     if (unclear) {
         o->verdict = RULE_CANNOT_TELL;
