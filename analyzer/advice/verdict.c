@@ -414,12 +414,7 @@ static void write_by_work(struct advice *a)
 
 void verdict_write(struct advice *a)
 {
-    const char *missing = timeline_meta(a->facts->tl, "ended.missing_call");
     write_by_work(a);
-    if (!missing || (a->class != VERDICT_NOT_ENOUGH && a->class != VERDICT_START_UP))
-        return;
-    /* This call is the cause of the short recording, whatever else the recording looks like. */
-    a->why =
-        arena_printf(&a->arena, "The program called %s, which the virtual GPU lacks.", missing);
-    a->next = "Record it on a real GPU, or leave this call out.";
+    if (a->class == VERDICT_NOT_ENOUGH || a->class == VERDICT_START_UP)
+        verdict_ended(a);
 }

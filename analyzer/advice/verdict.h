@@ -17,6 +17,9 @@ const char *verdict_one_kernel(struct advice *a);
 const char *verdict_rest(struct advice *a);
 /* Writes the verdict if kernels were launched but not recorded, or if nothing was launched. */
 void verdict_no_gpu_work(struct advice *a);
+/* For recordings that show little: if how the program ended is the cause, says so as the reason,
+ * whatever else the recording looks like. */
+void verdict_ended(struct advice *a);
 /* Writes the verdict and returns true if the virtual GPU saw no call, or stopped the program at a
  * call that it lacks. */
 bool verdict_unreached(struct advice *a);

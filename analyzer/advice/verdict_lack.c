@@ -3,6 +3,7 @@
 #include "analyzer/advice/verdict.h"
 #include "analyzer/facts/health_kinds.h"
 #include "analyzer/facts/limits.h"
+#include "analyzer/facts/memory.h"
 #include "analyzer/queries/query.h"
 
 #include <string.h>
@@ -221,6 +222,7 @@ bool verdict_launches_failed(struct advice *a)
 bool verdict_launches_lost(struct advice *a)
 {
     const struct health_facts *h = &a->facts->health;
+    bool failed = facts_failed(a->facts);
     if (h->launches_lost * 100 <= h->launches * ADVICE_LOST_RECORDS_PCT)
         return false;
     verdict_not_enough(
@@ -229,10 +231,13 @@ bool verdict_launches_lost(struct advice *a)
             &a->arena,
             "Not enough data: the GPU records of %zu of %zu launches in the steps are missing.",
             h->launches_lost, h->launches),
-        "Where GPU records are missing, the GPU only appears idle, so gpuprof names no cause. "
-        "Another profiler in the program may have turned kernel records off, or records were lost.",
-        "Record again without other profilers in the program; gpuprof doctor shows what works on "
-        "this machine.");
+        failed ? "The program failed before the GPU had done what was launched."
+               : "Where GPU records are missing, the GPU only appears idle, so gpuprof names no "
+                 "cause. Another profiler in the program may have turned kernel records off, or "
+                 "records were lost.",
+        failed ? "Record again when the program ends well."
+               : "Record again without other profilers in the program; gpuprof doctor shows what "
+                 "works on this machine.");
     return true;
 }
 

@@ -76,3 +76,9 @@ struct memory_failed facts_memory_failed(const struct facts *f)
     m.where = in ? in + 1 : at ? at + 1 : "";
     return m;
 }
+
+bool facts_failed(const struct facts *f)
+{
+    const char *code = timeline_meta(f->tl, "ended.status");
+    return timeline_meta(f->tl, "ended.signal") || (code && atoi(code) != 0);
+}

@@ -37,5 +37,7 @@ struct memory_failed {
     const char *where; /* "in layers.3 (Block) at model.py:12"; "": not known */
 };
 struct memory_failed facts_memory_failed(const struct facts *f);
+/* True if the program ended by a signal, or with another status than 0. */
+bool facts_failed(const struct facts *f);
 
 #endif

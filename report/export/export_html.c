@@ -124,6 +124,8 @@ static void write_header(const struct page *p)
     if (text_virtual(&notice, p->a))
         page_put(p, "<aside class=\"virtual\">%s</aside>\n", text_virtual(&notice, p->a));
     write_title(p);
+    if (text_ended(&notice, p->a))
+        page_put(p, "<p>Ended: %s.</p>\n", notice.s);
     snprintf(device.s, sizeof device.s, "%.150s", /* a virtual GPU is named above */
              facts_virtual(p->a->facts) ? "" : text_device(p->a));
     page_put(p, "<p class=\"sub\">%s", device.s);

@@ -197,6 +197,8 @@ static int markdown_analysis(const struct advice *a, const struct export_options
     markdown_text(f, o->title ? o->title : o->source);
     fputs("\n\n", f);
     write_notice(f, text_virtual(&notice, a));
+    if (text_ended(&notice, a))
+        paragraph(f, "Ended", notice.s);
     paragraph(f, "Verdict", a->verdict);
     paragraph(f, "Why", a->why);
     paragraph(f, "Next", a->next);

@@ -7,7 +7,8 @@
 static struct advice *with(const char *memory, const char *failed)
 {
     struct builder b = build_start_on("Tesla T4", 8, 0);
-    build_kernel(&b, "ampere_sgemm_128x128_tn", US(20), US(40), MS(5));
+    if (!failed) /* else it fails before its first kernel */
+        build_kernel(&b, "ampere_sgemm_128x128_tn", US(20), US(40), MS(5));
     build_meta(&b, "torch.loader", "batch_size=16, num_workers=2");
     if (memory)
         build_meta(&b, "torch.memory", memory);
@@ -91,6 +92,19 @@ TEST(out_of_memory_is_how_it_ended)
                      "MB; tensors hold 17.0 GB of 17.2 GB, and 131 MB more lie free in pieces");
     ck_assert_str_eq(facts_memory_failed(with(NULL, "asked=5")->facts).where, "");
     ck_assert_ptr_null(text_out_of_memory(&b, with(NULL, "asked=-5 at x.py:1")));
+}
+
+/* A step that never ended has little to say; why it did not end stands there. */
+TEST(the_verdict_names_the_cause)
+{
+    struct advice *a = with(NULL, "asked=377487360, times=1, allocated=17040363520, "
+                                  "held=17171480576, total=17179869184, at model.py:12");
+    ck_assert_str_eq(a->why, "The program ran out of the GPU's memory at model.py:12: it asked for "
+                             "0.38 GB, and tensors held 17.0 of 17.2 GB.");
+    ck_assert_int_eq(strncmp(a->next, "Use a smaller batch", 19), 0);
+    a = with(NULL, "asked=377487360, times=1, allocated=16040363520, held=17171480576, "
+                   "total=17179869184");
+    ck_assert_ptr_nonnull(strstr(a->next, "expandable_segments"));
 }
 
 /* The program caught the error and went on. */

@@ -1,0 +1,31 @@
+/* How the program ended, as the reason for a short recording. */
+#include "analyzer/advice/passes.h"
+#include "analyzer/advice/verdict.h"
+#include "analyzer/facts/memory.h"
+
+static void write_out_of_memory(struct advice *a, const struct memory_failed *m)
+{
+    bool pieces = m->held - m->in_use >= m->asked;
+    a->why = arena_printf(&a->arena,
+                          "The program ran out of the GPU's memory%s%s: it asked for %.2f GB, and "
+                          "tensors held %.1f of %.1f GB.",
+                          *m->where ? " " : "", m->where, (double)m->asked / 1e9,
+                          (double)m->in_use / 1e9, (double)m->total / 1e9);
+    a->next = pieces ? "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: what lies free in "
+                       "pieces is more than it asked for."
+                     : "Use a smaller batch, and add up the gradients of several; or compute "
+                       "activations again in the backward pass, or in 16 bits.";
+}
+
+void verdict_ended(struct advice *a)
+{
+    const char *missing = timeline_meta(a->facts->tl, "ended.missing_call");
+    struct memory_failed memory = facts_memory_failed(a->facts);
+    if (missing) {
+        a->why =
+            arena_printf(&a->arena, "The program called %s, which the virtual GPU lacks.", missing);
+        a->next = "Record it on a real GPU, or leave this call out.";
+    } else if (memory.asked > 0 && facts_failed(a->facts)) {
+        write_out_of_memory(a, &memory);
+    }
+}
