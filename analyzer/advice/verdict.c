@@ -31,7 +31,7 @@ static const struct group {
      1u << PART_UNEXPLAINED},
 };
 
-static int64_t group_ns(const struct advice *a, uint32_t parts)
+int64_t verdict_parts_ns(const struct advice *a, uint32_t parts)
 {
     int64_t sum = 0;
     for (int p = 0; p < PART_COUNT; p++)
@@ -39,7 +39,7 @@ static int64_t group_ns(const struct advice *a, uint32_t parts)
     return sum;
 }
 
-static double share(const struct advice *a, int64_t ns)
+double verdict_share(const struct advice *a, int64_t ns)
 {
     return a->facts->step_ns > 0 ? 100.0 * (double)ns / (double)a->facts->step_ns : 0;
 }
@@ -72,7 +72,7 @@ static const char *step_words(const struct advice *a, const char *which, char *o
  * stacks, where the profiler made such: they slow the host down, and other runs have none. */
 static double usual_share(const struct advice *a, uint32_t parts)
 {
-    double recorded = share(a, group_ns(a, parts));
+    double recorded = verdict_share(a, verdict_parts_ns(a, parts));
     if (a->whatif.unstacked <= 0)
         return recorded;
     double usual = parts >> PART_IDLE_HOST & 1 ? 100 * a->whatif.unstacked_host
@@ -110,19 +110,19 @@ static const char *why_text(struct advice *a)
         for (int p = 0; p < PART_COUNT; p++)
             if (!told[p] && (best < 0 || a->facts->breakdown_ns[p] > a->facts->breakdown_ns[best]))
                 best = p;
-        if (share(a, a->facts->breakdown_ns[best]) < ADVICE_PRINTED_PCT)
+        if (verdict_share(a, a->facts->breakdown_ns[best]) < ADVICE_PRINTED_PCT)
             break;
         told[best] = true;
         int wrote =
             snprintf(text + n, sizeof text - n, "%s%s %s (%.0f %%)", n ? ", " : "",
                      part_title[best], time_words(ms, sizeof ms, a->facts->breakdown_ns[best]),
-                     share(a, a->facts->breakdown_ns[best]));
+                     verdict_share(a, a->facts->breakdown_ns[best]));
         n += wrote > 0 && (size_t)wrote < sizeof text - n ? (size_t)wrote : 0;
     }
     const char *of = analysis_of_window(a->facts) ? "The window"
                      : analysis_by_mean(a->facts) ? "The mean step"
                                                   : "The median step";
-    const char *where = share(a, a->facts->breakdown_ns[PART_IDLE_HOST]) >= ADVICE_LOST_PCT
+    const char *where = verdict_share(a, a->facts->breakdown_ns[PART_IDLE_HOST]) >= ADVICE_LOST_PCT
                             ? host_work_text(a)
                             : "";
     const char *kernel = verdict_one_kernel(a);
@@ -178,72 +178,10 @@ static bool mostly_warm_up(const struct advice *a)
            2 * a->ranked[0]->saves_high_ns > a->facts->step_ns;
 }
 
-/* True for a window in which one call creates the CUDA context. Such a call is classified by its
- * name, as an allocation. */
-static bool creates_context(const struct advice *a, const struct group *g)
-{
-    int64_t all = group_ns(a, g->parts);
-    return analysis_of_window(a->facts) && 2 * a->facts->breakdown_ns[PART_IDLE_ALLOC] > all &&
-           2 * query_warm_up(a->facts).context_ns > all;
-}
-
-static bool is_all(int64_t part_ns, int64_t all_ns)
-{
-    return part_ns * 100 > all_ns * ADVICE_ALL_PCT;
-}
-
-/* Returns what the host does while the GPU waits for it, if that is one thing; otherwise host_parts
- * names the parts. */
 static const char *clause_of(const struct advice *a, const struct group *g)
 {
-    const int64_t *part = a->facts->breakdown_ns;
-    int64_t all = group_ns(a, g->parts);
-    if (!(g->parts >> PART_IDLE_HOST & 1))
-        return g->clause;
-    if (is_all(part[PART_IDLE_HOST], all))
-        return "the GPU waits while the host does other work during";
-    if (creates_context(a, g))
-        return "the GPU waits while the host creates the CUDA context, in its first call, and for "
-               "other host work during";
-    if (is_all(part[PART_IDLE_ALLOC], all))
-        return "the GPU waits while the host allocates or frees memory during";
-    if (is_all(part[PART_IDLE_LAUNCH], all))
-        return "the GPU waits for the host to launch work during";
-    return g->clause;
-}
-
-/* Returns the parts of the host's share, e.g. " (launches 62 %, other work 22 %, allocating 12 %)",
- * or "". */
-static const char *host_parts(struct advice *a, const struct group *g)
-{
-    static const struct {
-        enum part part;
-        const char *words;
-    } parts[] = {{PART_IDLE_LAUNCH, "launches"},
-                 {PART_IDLE_HOST, "other work"},
-                 {PART_IDLE_ALLOC, "allocating"}};
-    char text[96] = "";
-    size_t n = 0;
-    bool told[3] = {false};
-    int64_t all = group_ns(a, g->parts);
-    bool window = analysis_of_window(a->facts); /* whose words already contain brackets */
-    if (!(g->parts >> PART_IDLE_HOST & 1) || creates_context(a, g))
-        return "";
-    for (size_t turn = 0; turn < 3; turn++) {
-        int64_t most = -1;
-        size_t best = 0;
-        for (size_t i = 0; i < 3; i++) {
-            int64_t ns = a->facts->breakdown_ns[parts[i].part];
-            if (!told[i] && ns > most)
-                most = ns, best = i;
-        }
-        if (share(a, most) < ADVICE_PRINTED_PCT || (turn == 0 && is_all(most, all)))
-            break;
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %.0f %%", turn ? ", " : "",
-                              parts[best].words, share(a, most));
-        told[best] = true;
-    }
-    return n ? arena_printf(&a->arena, window ? ": %s" : " (%s)", text) : "";
+    const char *host = verdict_host_clause(a, g->parts);
+    return host ? host : g->clause;
 }
 
 /* True if the training thread lacks a core, and no finding is sure to save as much. */
@@ -260,13 +198,13 @@ static const char *starved_text(struct advice *a)
 {
     const struct facts *f = a->facts;
     char ns[24];
-    if (a->class == VERDICT_CONTENTION || share(a, f->host.starved_ns) < ADVICE_LOST_PCT ||
-        share(a, query_awaits_host(f)) < ADVICE_LOST_PCT)
+    if (a->class == VERDICT_CONTENTION || verdict_share(a, f->host.starved_ns) < ADVICE_LOST_PCT ||
+        verdict_share(a, query_awaits_host(f)) < ADVICE_LOST_PCT)
         return "";
     return arena_printf(
         &a->arena,
         " The training thread had no core for %s (%.0f %%) of it: other threads took the cores.",
-        time_words(ns, sizeof ns, f->host.starved_ns), share(a, f->host.starved_ns));
+        time_words(ns, sizeof ns, f->host.starved_ns), verdict_share(a, f->host.starved_ns));
 }
 
 /* Chooses class and sentence of the verdict, in this order: the lack of a core, a late rank, lost
@@ -274,8 +212,9 @@ static const char *starved_text(struct advice *a)
 static void write_class(struct advice *a)
 {
     const struct group *g = largest_group(a);
-    double lost = share(a, group_ns(a, g->parts)), usual_lost = usual_share(a, g->parts);
-    double compute = share(a, a->facts->breakdown_ns[PART_COMPUTE]);
+    double lost = verdict_share(a, verdict_parts_ns(a, g->parts)),
+           usual_lost = usual_share(a, g->parts);
+    double compute = verdict_share(a, a->facts->breakdown_ns[PART_COMPUTE]);
     double usual_compute = usual_share(a, 1u << PART_COMPUTE);
     char step[160];
     step_words(a, "each", step, sizeof step);
@@ -285,7 +224,8 @@ static void write_class(struct advice *a)
             &a->arena,
             "Short of CPU: the training thread is ready to run but has no core during %.0f %% of "
             "%s, and the GPU waits for it during %.0f %%",
-            share(a, a->facts->host.starved_ns), step, share(a, query_awaits_host(a->facts)));
+            verdict_share(a, a->facts->host.starved_ns), step,
+            verdict_share(a, query_awaits_host(a->facts)));
     } else if (lost >= ADVICE_LOST_PCT && g->parts == 1u << PART_COMM && waits_for_late_rank(a)) {
         a->class = VERDICT_STRAGGLER;
         const struct ranks *r = &a->facts->ranks;
@@ -302,7 +242,7 @@ static void write_class(struct advice *a)
     } else if (usual_lost >= ADVICE_LOST_PCT && usual_lost > usual_compute) {
         a->class = g->class;
         a->verdict = arena_printf(&a->arena, "%s: %s %.0f %% of %s%s", g->label, clause_of(a, g),
-                                  lost, step, host_parts(a, g));
+                                  lost, step, verdict_host_parts(a, g->parts));
     } else if (usual_compute >= ADVICE_GPU_BOUND_PCT) {
         a->class = VERDICT_GPU;
         a->verdict = arena_printf(
@@ -317,7 +257,7 @@ static void write_class(struct advice *a)
         a->verdict = arena_printf(
             &a->arena, "Partly %c%s: kernels compute during %.0f %% of %s, and %s %.0f %%%s",
             tolower((unsigned char)g->label[0]), g->label + 1, compute, step, clause_of(a, g), lost,
-            host_parts(a, g));
+            verdict_host_parts(a, g->parts));
     } else {
         a->class = VERDICT_BALANCED;
         step_words(a, "the", step, sizeof step);
@@ -341,9 +281,9 @@ static void window_of_start_up(struct advice *a)
                              "context, takes"
                            : "Start-up: warm-up takes";
     a->class = VERDICT_START_UP;
-    a->verdict =
-        arena_printf(&a->arena, "%s %.0f %% of %s.%s", what, share(a, a->ranked[0]->saves_high_ns),
-                     step_words(a, "", window, sizeof window), verdict_rest(a));
+    a->verdict = arena_printf(&a->arena, "%s %.0f %% of %s.%s", what,
+                              verdict_share(a, a->ranked[0]->saves_high_ns),
+                              step_words(a, "", window, sizeof window), verdict_rest(a));
     a->why = verdict_with_records(a, why_text(a));
     a->next = verdict_next(a);
 }
@@ -391,7 +331,7 @@ static void write_by_work(struct advice *a)
         verdict_not_enough(
             a,
             arena_printf(&a->arena, "Not enough data: warm-up takes %.0f %% of the %s recorded.",
-                         share(a, a->ranked[0]->saves_high_ns),
+                         verdict_share(a, a->ranked[0]->saves_high_ns),
                          a->facts->steps.used == 1 ? "one step" : "two steps"),
             verdict_with_records(a, why_text(a)), verdict_next(a));
         return;

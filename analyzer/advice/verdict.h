@@ -4,6 +4,14 @@
 
 #include "analyzer/advice/advice.h"
 
+/* The time of these parts of the step (bits of enum part), in ns; the share of a time in the step,
+ * in percent. */
+int64_t verdict_parts_ns(const struct advice *a, uint32_t parts);
+double verdict_share(const struct advice *a, int64_t ns);
+/* For parts in which the GPU waits for the host: what the host does then, if that is one thing, else
+ * NULL; and its parts, " (launches 62 %, other work 22 %)", or "". */
+const char *verdict_host_clause(const struct advice *a, uint32_t parts);
+const char *verdict_host_parts(struct advice *a, uint32_t parts);
 void verdict_not_enough(struct advice *a, const char *verdict, const char *why, const char *next);
 /* verdict_saving returns " The largest saving: TITLE, TIME.", with "What to change first" instead
  * if another finding may save more, or "" without a finding. verdict_next returns that finding's
