@@ -7,7 +7,7 @@ usage: both.py BUILD PYTHON OUT [--again] SCRIPT [SCRIPT ...]   a script with ar
 Writes recordings and traces into the folder OUT, prints a table (tabs); --again judges those that are there. Exit status 1 if a
 program fails.
 
-same    both first findings are of one rule, and name the same lines where both name any; or neither has a finding
+same    both first findings are of one rule (their lines are not compared), or neither has a finding
 near    the first of one is among the first two of the other
 differ  neither
 """
@@ -43,12 +43,6 @@ def record(build, python, script, out):
 def analyze(build, path):
     done = run([os.path.join(build, "bin", "gpuprof"), "analyze", "--json", path], os.path.dirname(path))
     return json.loads(done.stdout)
-
-
-def lines(finding):
-    """Functions and files of the program that a finding names. Traces of others have the line in which a function begins."""
-    text = json.dumps([finding["title"], finding["summary"], finding["remedy"]])
-    return set(re.findall(r"[\w/.-]+\.py", text))
 
 
 def compare(own, theirs):
