@@ -98,8 +98,8 @@ finish() {
 }
 
 # Tests labelled `timed` judge milliseconds of the virtual GPU, which lives on the real clock: they have the machine
-# alone. The others run side by side, one more than there are cores, because much of them waits.
-many="-j $((jobs + 1))"
+# alone. The others run side by side, two on each core, because much of them waits.
+many="-j $((jobs * 2))"
 # What says the same on a second machine
 same='^(unit|rule|golden|browser|vgpu)\.|\.selftest$|^(words|layers|fact_keys|house|limits|format|health_codes|e2e\.(kill|profile|readme|terminal))$'
 
