@@ -98,8 +98,9 @@ finish() {
 }
 
 # Tests labelled `timed` judge milliseconds of the virtual GPU, which lives on the real clock: they have the machine
-# alone. The others run side by side, two on each core, because much of them waits.
+# alone. The others run side by side, two on each core, because much of them waits; fewer beside the builds of the sanitizers.
 many="-j $((jobs * 2))"
+some="-j $((jobs + 1))"
 # What says the same on a second machine
 same='^(unit|rule|golden|browser|vgpu)\.|\.selftest$|^(words|layers|fact_keys|house|limits|format|health_codes|e2e\.(kill|profile|readme|terminal))$'
 
@@ -116,7 +117,7 @@ beside() {
         [ -z "$agent" ] || built tsan gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_marks_library agent_look
     } &
     # shellcheck disable=SC2086 # two words
-    run "" "$build" -L long -LE timed $many
+    run "" "$build" -L long -LE timed $some
     wait
     # shellcheck disable=SC2086
     sanitized asan -R '^(unit|golden)\.' $many
