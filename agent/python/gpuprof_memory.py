@@ -20,9 +20,11 @@ def size(tensors):
 
 
 def works():
-    """True once PyTorch has an allocator for GPUs that says something."""
+    """True once PyTorch has an allocator for GPUs that says something, except while it captures a graph: what we ask
+    the driver then could end the capture."""
     cuda = getattr(torch, "cuda", None)
-    return hasattr(cuda, "memory_stats") and hasattr(cuda, "mem_get_info") and cuda.is_initialized()
+    asks = ("memory_stats", "mem_get_info", "is_current_stream_capturing")
+    return all(hasattr(cuda, name) for name in asks) and cuda.is_initialized() and not cuda.is_current_stream_capturing()
 
 
 def alive(references):
@@ -100,6 +102,8 @@ def note_failure(device, asked, *_):
     of the program runs: then the line counts that the main thread is in."""
     global failures
     failures += 1
+    if not works():
+        return
     frame = sys._getframe(1)
     place = place_of(frame)
     if not place:

@@ -7,9 +7,9 @@ static void write_out_of_memory(struct advice *a, const struct memory_failed *m)
 {
     bool pieces = m->held - m->in_use >= m->asked;
     a->why = arena_printf(&a->arena,
-                          "The program ran out of the GPU's memory%s%s: it asked for %.2f GB, and "
+                          "The program failed, and the GPU's memory had no room for %.2f GB%s%s: "
                           "tensors held %.1f of %.1f GB.",
-                          *m->where ? " " : "", m->where, (double)m->asked / 1e9,
+                          (double)m->asked / 1e9, *m->where ? " " : "", m->where,
                           (double)m->in_use / 1e9, (double)m->total / 1e9);
     a->next = pieces ? "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: what lies free in "
                        "pieces is more than it asked for."

@@ -231,7 +231,8 @@ bool verdict_launches_lost(struct advice *a)
             &a->arena,
             "Not enough data: the GPU records of %zu of %zu launches in the steps are missing.",
             h->launches_lost, h->launches),
-        failed ? "The program failed before the GPU had done what was launched."
+        failed ? "Where GPU records are missing, the GPU only appears idle, so gpuprof names no "
+                 "cause. The program failed, and the GPU may not have done all that was launched."
                : "Where GPU records are missing, the GPU only appears idle, so gpuprof names no "
                  "cause. Another profiler in the program may have turned kernel records off, or "
                  "records were lost.",

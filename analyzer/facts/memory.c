@@ -8,13 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the number behind "name=", or 0. */
+/* Returns the number behind "name=", 0 without it, or -1 for what no memory holds. */
 static int64_t number(const char *text, const char *name)
 {
+    const int64_t most = (int64_t)1 << 50;
     size_t n = strlen(name);
     for (const char *at = text; (at = strstr(at, name)); at += n)
-        if ((at == text || at[-1] == ' ') && at[n] == '=')
-            return strtoll(at + n + 1, NULL, 10);
+        if ((at == text || at[-1] == ' ') && at[n] == '=') {
+            int64_t v = strtoll(at + n + 1, NULL, 10);
+            return v < 0 || v > most ? -1 : v;
+        }
     return 0;
 }
 

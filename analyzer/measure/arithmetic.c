@@ -136,7 +136,7 @@ static double convolution(const struct input *weight, double out)
                : 0;
 }
 
-enum { LISTS = 3, SPACE = 3 };
+enum { LISTS = 3, SPACE = 3, SIDE_MOST = 1 << 24 /* larger sizes and steps are damage */ };
 
 /* Reads the first lists of numbers, "[2, 2]"; returns how many. */
 static int read_lists(const char *s, int64_t list[LISTS][SPACE])
@@ -162,9 +162,14 @@ static double conv_elements(const struct input *in, const struct input *weight, 
     if (space < 1 || space > SPACE || weight->dims != in->dims || read_lists(shapes, list) < LISTS)
         return 0;
     double n = (double)in->dim[0] * (double)weight->dim[0];
-    for (int i = 0; i < space; i++)
-        n *= (double)out_size(in->dim[2 + i], weight->dim[2 + i], list[1][i], list[0][i],
-                              list[2][i]);
+    for (int i = 0; i < space; i++) {
+        int64_t in_side = in->dim[2 + i], side = weight->dim[2 + i];
+        const int64_t all[] = {in_side, side, list[0][i], list[1][i], list[2][i]};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            if (all[k] < 0 || all[k] > SIDE_MOST)
+                return 0;
+        n *= (double)out_size(in_side, side, list[1][i], list[0][i], list[2][i]);
+    }
     return n;
 }
 

@@ -60,7 +60,8 @@ void query_mark_operators(const struct facts *f, const struct query_operators *s
     for (size_t i = 0; i < searches->count; i++) {
         const struct range *r = &t->ranges[searches->at[i]];
         const struct thread *th = &t->threads[r->thread];
-        for (uint32_t k = th->first_api; k < th->first_api + th->apis; k++)
-            calls[k] |= t->apis[k].start_ns >= r->start_ns && t->apis[k].end_ns <= r->end_ns;
+        for (uint32_t k = timeline_api_from(t, th, r->start_ns);
+             k < th->first_api + th->apis && t->apis[k].start_ns < r->end_ns; k++)
+            calls[k] |= t->apis[k].end_ns <= r->end_ns;
     }
 }

@@ -44,9 +44,9 @@ const char *text_out_of_memory(struct text *b, const struct advice *a)
         return NULL;
     int64_t unused = m.held > m.in_use ? m.held - m.in_use : 0;
     snprintf(b->s, sizeof b->s,
-             "out of the GPU's memory%s%.60s: it asked for %.9s; tensors hold %.9s of %.9s, "
-             "and %.9s more lie free in pieces",
-             *m.where ? " " : "", m.where, text_bytes(&asked, m.asked), text_bytes(&used, m.in_use),
+             "failed; the GPU's memory had no room for %.9s%s%.60s: tensors held %.9s of %.9s, "
+             "and %.9s more lay free in pieces",
+             text_bytes(&asked, m.asked), *m.where ? " " : "", m.where, text_bytes(&used, m.in_use),
              text_bytes(&total, m.total), text_bytes(&cached, unused));
     return b->s;
 }

@@ -63,6 +63,7 @@ static const char *const damaged[] = {
     "peak=-5, available=6, total=7",
     "xpeak=5, available=6, total=7",
     "peak=5, available=6, total=7, weights=-1",
+    "peak=5, available=6, total=7, weights=9223372036854775807, optimizer=9223372036854775807",
 };
 
 TEST_EACH(damaged_numbers_say_nothing, 0, sizeof damaged / sizeof *damaged)
@@ -88,8 +89,9 @@ TEST(out_of_memory_is_how_it_ended)
                    "reserved=17171480576, held=17171480576, available=17171480576, "
                    "total=17179869184, in layers.3 (Block) at model.py:12");
     ck_assert_str_eq(text_ended(&b, a),
-                     "out of the GPU's memory in layers.3 (Block) at model.py:12: it asked for 377 "
-                     "MB; tensors hold 17.0 GB of 17.2 GB, and 131 MB more lie free in pieces");
+                     "failed; the GPU's memory had no room for 377 MB in layers.3 (Block) at "
+                     "model.py:12: tensors held 17.0 GB of 17.2 GB, and 131 MB more lay free in "
+                     "pieces");
     ck_assert_str_eq(facts_memory_failed(with(NULL, "asked=5")->facts).where, "");
     ck_assert_ptr_null(text_out_of_memory(&b, with(NULL, "asked=-5 at x.py:1")));
 }
@@ -99,8 +101,8 @@ TEST(the_verdict_names_the_cause)
 {
     struct advice *a = with(NULL, "asked=377487360, times=1, allocated=17040363520, "
                                   "held=17171480576, total=17179869184, at model.py:12");
-    ck_assert_str_eq(a->why, "The program ran out of the GPU's memory at model.py:12: it asked for "
-                             "0.38 GB, and tensors held 17.0 of 17.2 GB.");
+    ck_assert_str_eq(a->why, "The program failed, and the GPU's memory had no room for 0.38 GB at "
+                             "model.py:12: tensors held 17.0 of 17.2 GB.");
     ck_assert_int_eq(strncmp(a->next, "Use a smaller batch", 19), 0);
     a = with(NULL, "asked=377487360, times=1, allocated=16040363520, held=17171480576, "
                    "total=17179869184");

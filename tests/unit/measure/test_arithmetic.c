@@ -93,6 +93,8 @@ TEST(convolutions_of_operators)
     ck_assert(of("aten::cudnn_convolution", "32 x 3 x 9 x 9, 64 x 3 x 7 x 7, [3], [2], [1]", 0) ==
               0);
     ck_assert(of("aten::cudnn_convolution", "3 x 9, 4 x 3, [3, [2, [1", 0) == 0);
+    ck_assert(of("aten::cudnn_convolution", "8 x 3 x 9, 4 x 3 x 7, [9223372036854775807], [1], [1]",
+                 0) == 0);
 }
 
 TEST(peaks)

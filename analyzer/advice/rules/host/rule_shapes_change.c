@@ -113,9 +113,9 @@ static int64_t lost_in(const struct facts *f, const struct range *r)
     const struct timeline *t = f->tl;
     const struct thread *th = &t->threads[r->thread];
     int64_t ns = idle_within(f, r->start_ns, r->end_ns), last = 0;
-    for (uint32_t k = th->first_api; k < th->first_api + th->apis; k++)
-        if (t->apis[k].start_ns >= r->start_ns && t->apis[k].end_ns <= r->end_ns &&
-            t->apis[k].op != TL_NONE) {
+    for (uint32_t k = timeline_api_from(t, th, r->start_ns);
+         k < th->first_api + th->apis && t->apis[k].start_ns < r->end_ns; k++)
+        if (t->apis[k].end_ns <= r->end_ns && t->apis[k].op != TL_NONE) {
             last = launched_ns(t, k);
             ns += last;
         }
