@@ -52,6 +52,7 @@ struct thread {
     /* bytes written by this thread; bytes read by the collector, as last seen */
     uint64_t head, tail;
     uint64_t pending; /* value of head once the present record is committed */
+    uint64_t look_at; /* value of head at which the thread looks again how far the collector is */
     int64_t waits_ns; /* when the thread entered its present call of CUDA (agent/cupti/callers.c) */
     uint32_t waits;   /* how deeply calls of CUDA are nested in each other now */
     uint32_t watch;   /* the subscription of CUPTI for which waits_ns and waits hold */

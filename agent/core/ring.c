@@ -10,7 +10,8 @@
 #include "agent/core/window.h"
 
 /* Once a ring holds EARLY_BYTES that the collector has not read, the agent's thread makes
- * SPARE_RINGS empty rings for its thread to go on in. */
+ * SPARE_RINGS empty rings for its thread to go on in. The thread looks again every EARLY_BYTES: a
+ * collector that had caught up may be gone since. */
 enum { EARLY_BYTES = SPOOL_RING_BYTES / 4, SPARE_RINGS = 4 };
 
 static struct spool_ring *ring_at(uint32_t i)
@@ -92,6 +93,7 @@ static void write_to(struct thread *t, uint32_t i)
     t->data = (char *)agent.spool + agent.spool->ring_data_off + (uint64_t)i * SPOOL_RING_BYTES;
     t->head = t->pending = atomic_load(&r->head);
     t->tail = atomic_load(&r->tail);
+    t->look_at = t->tail + EARLY_BYTES;
 }
 
 int ring_open(struct thread *t)
@@ -172,7 +174,7 @@ static int missing(void)
         struct spool_ring *r = ring_at(i);
         uint32_t state = atomic_load(&r->state);
         uint64_t tail = atomic_load(&r->tail), head = atomic_load(&r->head);
-        if (state == SPOOL_RING_OPEN && head - tail > EARLY_BYTES)
+        if (state == SPOOL_RING_OPEN && head - tail >= EARLY_BYTES)
             n += SPARE_RINGS;
         n -= state == SPOOL_RING_FREE && is_made(i);
     }
@@ -284,13 +286,16 @@ void ring_trim(struct thread *t, struct spool_rec *r, size_t size)
     r->size = less;
 }
 
-/* The ring is a quarter full: wakes the collector and the agent's thread. This early, because the
- * agent's thread may get a core late. */
+/* If the ring is a quarter full, wakes the collector and the agent's thread. This early, because
+ * the agent's thread may get a core late. */
 static __attribute__((noinline)) void look_ahead(struct thread *t)
 {
     t->tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
-    if (t->head - t->tail <= EARLY_BYTES)
+    if (t->head - t->tail < EARLY_BYTES) {
+        t->look_at = t->tail + EARLY_BYTES;
         return;
+    }
+    t->look_at = t->head + EARLY_BYTES;
     spool_wake();
     atomic_store(&wanted, true);
     instruments_wake();
@@ -298,12 +303,11 @@ static __attribute__((noinline)) void look_ahead(struct thread *t)
 
 void ring_commit(struct thread *t)
 {
-    bool was_below = t->head - t->tail <= EARLY_BYTES;
     t->head = t->pending;
     atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
     if (AGENT_UNLIKELY(atomic_load_explicit(&instruments_asleep, memory_order_relaxed)) &&
         !t->is_agent)
         instruments_rouse();
-    if (AGENT_UNLIKELY(was_below && t->head - t->tail > EARLY_BYTES))
+    if (AGENT_UNLIKELY(t->head >= t->look_at))
         look_ahead(t);
 }

@@ -70,6 +70,25 @@ TEST(without_another_a_full_ring_drops_and_counts)
     view_close(&v);
 }
 
+/* The collector reads the ring and then ends: the thread notices that nobody reads before another
+ * half of the ring is full, so that a spare ring can be made in time. */
+TEST(a_thread_looks_again_whether_its_ring_is_read)
+{
+    enum { A_THIRD = SPOOL_RING_BYTES / 3 / sizeof(struct spool_rec_range) };
+    ranges("x", A_THIRD);
+    view_files(dir, SPOOL_SUFFIX, path, sizeof path);
+    struct spool_view v = view_open(path);
+    uint32_t woken = atomic_load(&v.h->wake);
+    ck_assert_uint_gt(woken, 0);
+    view_drain(&v);
+    for (int i = 0; i < 2; i++) {
+        ranges("x", A_THIRD);
+        ck_assert_uint_gt(atomic_load(&v.h->wake), woken);
+        woken = atomic_load(&v.h->wake);
+    }
+    view_close(&v);
+}
+
 /* The program's limits leave room for few rings: 16 of them take what nobody reads, and a new
  * thread has one all the same. */
 TEST(new_threads_find_a_ring_when_the_others_are_full)
