@@ -24,6 +24,7 @@ static const struct option_spec options[] = {
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     LOAD_STEP_KERNEL(how),
     LOAD_STEP_COUNT(how),
+    LOAD_RANK(how),
     LOAD_REDACT(how),
     {0},
 };

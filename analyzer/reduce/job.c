@@ -169,14 +169,27 @@ static int find_marks(const struct job *j, size_t file, struct mark_group *marks
     int64_t own_ns = 0;
     struct timeline *t = timeline_of(j, file, &own_ns, e);
     if (t)
-        *marks = steps_marks(t);
+        *marks = steps_marks(t, TL_NONE);
     timeline_free(t);
     return t ? 0 : -1;
 }
 
-/* Collects what together_roles needs to know of each file, one file at a time, and its step
- * marks. -1 with *e set. */
-static int inspect_files(const struct job *j, struct together *x, struct mark_group *marks,
+struct inspected { /* of one file */
+    struct mark_group marks;
+    int64_t rank; /* -1: not known */
+};
+
+static int64_t rank_of(const struct timeline *t)
+{
+    int64_t rank = -1;
+    for (size_t i = 0; i < t->process_count && rank < 0; i++)
+        rank = t->processes[i].rank;
+    return rank;
+}
+
+/* Collects what together_roles and find_focus need to know of each file, one file at a time. -1
+ * with *e set. */
+static int inspect_files(const struct job *j, struct together *x, struct inspected *of,
                          struct err *e)
 {
     int64_t epoch_ns = 0;
@@ -185,10 +198,11 @@ static int inspect_files(const struct job *j, struct together *x, struct mark_gr
         if (!t)
             return -1;
         int rc = together_add(x, t, i) < 0 ? err_no_memory(e) : 0;
-        marks[i] = steps_marks(t);
+        of[i].marks = steps_marks(t, TL_NONE);
+        of[i].rank = rank_of(t);
         timeline_free(t);
-        if (rc == 0 && marks[i].count == 0 && j->files.at[i].epoch_ns != epoch_ns)
-            rc = find_marks(j, i, &marks[i], e);
+        if (rc == 0 && of[i].marks.count == 0 && j->files.at[i].epoch_ns != epoch_ns)
+            rc = find_marks(j, i, &of[i].marks, e);
         if (rc < 0)
             return -1;
     }
@@ -212,22 +226,31 @@ static int say_others(struct job *j, const struct file_role *roles, int taken, s
     return *words ? 0 : err_no_memory(e);
 }
 
-/* Index of the analysed file, counted among the files that stay: the one with the best marks,
- * otherwise the one with most GPU time. */
-static size_t find_focus(const struct job *j, const struct file_role *roles,
-                         const struct mark_group *marks)
+/* Index of the analysed file, counted among the files that stay: the one that was asked for,
+ * otherwise the one with the best marks, otherwise the one with most GPU time. Notes its rank.
+ * SIZE_MAX: the rank that was asked for is in no file. */
+static size_t find_focus(struct job *j, struct arena *arena, const struct file_role *roles,
+                         const struct inspected *of)
 {
-    size_t marked = SIZE_MAX, busiest = SIZE_MAX, focus = 0;
+    size_t asked = SIZE_MAX, marked = SIZE_MAX, busiest = SIZE_MAX, focus = 0;
     for (size_t i = 0; i < j->files.n; i++) {
         if (!roles[i].taken)
             continue;
-        if (marks[i].count && (marked == SIZE_MAX || steps_better_marks(&marks[i], &marks[marked])))
+        if (j->rank && of[i].rank == strtoll(j->rank, NULL, 10) && asked == SIZE_MAX)
+            asked = i;
+        if (of[i].marks.count &&
+            (marked == SIZE_MAX || steps_better_marks(&of[i].marks, &of[marked].marks)))
             marked = i;
         if (busiest == SIZE_MAX || j->files.at[i].work_ns > j->files.at[busiest].work_ns)
             busiest = i;
     }
-    for (size_t i = 0; i < (marked == SIZE_MAX ? busiest : marked); i++)
+    size_t chosen = j->rank ? asked : marked != SIZE_MAX ? marked : busiest;
+    if (chosen == SIZE_MAX)
+        return SIZE_MAX;
+    for (size_t i = 0; i < chosen; i++)
         focus += roles[i].taken;
+    if (!j->rank && of[chosen].rank >= 0)
+        j->rank = arena_printf(arena, "%lld", (long long)of[chosen].rank);
     return focus;
 }
 
@@ -238,18 +261,19 @@ static int drop_other_runs(struct job *j, struct arena *arena, const char **word
     size_t n = j->files.n;
     struct together *x = together_open(arena, n);
     struct file_role *roles = calloc(n + 1, sizeof *roles);
-    struct mark_group *marks = calloc(n + 1, sizeof *marks);
-    int rc = x && roles && marks ? inspect_files(j, x, marks, e) : err_no_memory(e);
+    struct inspected *of = calloc(n + 1, sizeof *of);
+    int rc = x && roles && of ? inspect_files(j, x, of, e) : err_no_memory(e);
     int taken = rc == 0 ? together_roles(x, roles) : -1;
     if (rc == 0 && taken < 0)
         rc = err_no_memory(e);
     if (rc == 0) {
-        *focus = find_focus(j, roles, marks);
-        rc = say_others(j, roles, taken, arena, words, e);
+        *focus = find_focus(j, arena, roles, of);
+        rc = *focus != SIZE_MAX ? say_others(j, roles, taken, arena, words, e)
+                                : err_set(e, "no rank %s in these %d files", j->rank, taken);
     }
     together_close(x);
     free(roles);
-    free(marks);
+    free(of);
     return rc;
 }
 

@@ -27,8 +27,10 @@ struct job {
     struct VEC(struct job_file) files; /* sorted as they were listed */
     size_t looked_at;                  /* job_spill has handled the files before this index */
     size_t held;                       /* bytes that job_spill left in memory */
-    FILE *spill;                       /* a file without a name; NULL: everything is in memory */
-    bool redact; /* rows and file names must not show who recorded them, or where */
+    const char *rank; /* number of the rank to analyse; NULL: job_sort_out chooses it, and sets this
+                       * where the number is known */
+    FILE *spill;      /* a file without a name; NULL: everything is in memory */
+    bool redact;      /* rows and file names must not show who recorded them, or where */
 };
 
 /* Adds an empty entry for the file at `path`. NULL: out of memory. */
@@ -47,8 +49,9 @@ const struct bytes *job_rows(const struct job *j, const struct job_file *f, stru
 
 /* Removes files that cannot be read, and files that do not belong to the run that most files belong
  * to. *left_out: names them with reasons, from the arena; NULL: none. *focus: index of the file
- * whose rank is analysed: the first with step marks, chosen as the facts do, otherwise the one with
- * most GPU time. -1 with *e set: no file is left, or no two belong together. */
+ * whose rank is analysed: j->rank if it is here, otherwise the first with step marks, chosen as the
+ * facts do, otherwise the one with most GPU time. -1 with *e set: no file is left, or no two belong
+ * together. */
 int job_sort_out(struct job *j, struct arena *arena, const char **left_out, size_t *focus,
                  struct err *e);
 /* Pours all rows of the file `focus`, read from its path, and the summaries of the others, as an

@@ -22,8 +22,8 @@ int load_note_left_out(const struct sink *sink, const char *left_out, struct err
     return sink->put(sink->self, ROW_HEALTH, &h, e);
 }
 
-static int put_meta(const struct sink *sink, const char *key, const char *value, int before_last,
-                    struct err *e)
+int load_put_meta(const struct sink *sink, const char *key, const char *value, int before_last,
+                  struct err *e)
 {
     struct row_meta m = {.id = INT32_MAX - before_last};
     m.key = sink->intern(sink->self, key, strlen(key));
@@ -31,7 +31,7 @@ static int put_meta(const struct sink *sink, const char *key, const char *value,
     return sink->put(sink->self, ROW_META, &m, e);
 }
 
-/* Stores what the options say about steps. It comes before what the profile says. */
+/* Stores what the options say about steps and the rank. It comes before what the profile says. */
 static int note_steps(const struct sink *sink, const struct load_how *how, struct err *e)
 {
     char count[16];
@@ -39,11 +39,15 @@ static int note_steps(const struct sink *sink, const struct load_how *how, struc
         return err_set(e, "--steps-per-run needs a number of steps, at least 2");
     if (how->step_kernel && !*how->step_kernel)
         return err_set(e, "--step-kernel needs a kernel's name, or a part of it");
+    if (how->rank && (!*how->rank || strspn(how->rank, "0123456789") != strlen(how->rank)))
+        return err_set(e, "--rank needs the number of a rank");
     snprintf(count, sizeof count, "%d", how->step_count);
     const char *kernel = how->step_kernel ? how->step_kernel : how->step_count ? "" : NULL;
-    if (kernel && put_meta(sink, "steps.kernel", kernel, 1, e))
+    if (kernel && load_put_meta(sink, "steps.kernel", kernel, 1, e))
         return -1;
-    return how->step_count ? put_meta(sink, "steps.count", count, 0, e) : 0;
+    if (how->rank && load_put_meta(sink, "steps.rank", how->rank, 2, e))
+        return -1;
+    return how->step_count ? load_put_meta(sink, "steps.count", count, 0, e) : 0;
 }
 
 /* Reads the files. All texts pass through the sink that hides secrets, also those of profiles and
@@ -205,7 +209,7 @@ static struct timeline *read_kept(const struct job *job, const struct load_how *
 static struct timeline *read_many(struct import_files *l, const struct load_how *how, struct err *e)
 {
     struct arena arena = ARENA_INIT;
-    struct job job = {.redact = how->redact};
+    struct job job = {.redact = how->redact, .rank = how->rank};
     const char *left_out;
     size_t focus;
     struct timeline *t = NULL;

@@ -24,6 +24,7 @@ struct load_how {
     /* How the analysis finds steps, in place of marks and of its own search: */
     const char *step_kernel; /* part of the name of a kernel that runs once in each step */
     int step_count;          /* number of steps in the recording; 0: not given */
+    const char *rank;        /* number of the rank to analyse; NULL: not given */
 };
 #define LOAD_REDACT(how)                                                                           \
     {                                                                                              \
@@ -34,6 +35,10 @@ struct load_how {
     {                                                                                              \
         "step-kernel", 0, OPTION_STRING, &(how).step_kernel, "NAME",                               \
             "a step begins where a kernel of this name does"                                       \
+    }
+#define LOAD_RANK(how)                                                                             \
+    {                                                                                              \
+        "rank", 0, OPTION_STRING, &(how).rank, "N", "of several ranks: analyse rank N"             \
     }
 #define LOAD_STEP_COUNT(how)                                                                       \
     {                                                                                              \
@@ -46,6 +51,9 @@ int load_sort_out(struct import_files *l, const struct load_how *how, struct are
                   const char **left_out, struct err *e);
 /* Writes left_out into the health of the result. */
 int load_note_left_out(const struct sink *sink, const char *left_out, struct err *e);
+/* Stores an entry of the result's meta; each call takes another place before the last row's id. */
+int load_put_meta(const struct sink *sink, const char *key, const char *value, int before_last,
+                  struct err *e);
 /* -1: *l is empty, and *e says which file failed and why. */
 int load_analysis(const char *const *paths, size_t n, const struct load_how *how, struct loaded *l,
                   struct err *e);

@@ -72,6 +72,8 @@ static int note_summaries(const struct job *j, size_t focus, const struct sink *
         redact_path(j->files.at[focus].path, j->redact), j->files.n - 1);
     if (!text)
         return err_no_memory(e);
+    if (j->rank && load_put_meta(out, "rows.rank", j->rank, 3, e) < 0)
+        return -1;
     h.code = out->intern(out->self, code, sizeof code - 1);
     h.text = out->intern(out->self, text, strlen(text));
     return out->put(out->self, ROW_HEALTH, &h, e);

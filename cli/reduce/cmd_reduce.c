@@ -12,6 +12,7 @@ static int workers;
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE", "the profile to write"},
     {"jobs", 'j', OPTION_INT, &workers, "N", "processes that read; all usable cores by default"},
+    LOAD_RANK(how),
     LOAD_REDACT(how),
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     {0},
@@ -20,7 +21,7 @@ static const struct option_spec options[] = {
 static int reduce(const struct import_files *files, struct err *e)
 {
     struct parts parts;
-    struct job job = {.redact = how.redact};
+    struct job job = {.redact = how.redact, .rank = how.rank};
     int64_t rows;
     int rc = parts_open(&parts, files, output, workers, how.redact, e) < 0 ||
                      parts_make(&parts, e) < 0 || parts_merge(&parts, &job, e) < 0 ||

@@ -49,7 +49,8 @@ static const char *whose(const struct facts *f, struct text *out)
     out->s[0] = '\0';
     for (size_t i = 0; i < r->count; i++)
         if (facts_of_rank(f, &r->at[i]))
-            snprintf(out->s, sizeof out->s, " (all numbers that name no rank are of rank %lld)",
+            snprintf(out->s, sizeof out->s,
+                     " (all numbers that name no rank are of rank %lld; --rank N: of another)",
                      (long long)r->at[i].rank);
     return out->s;
 }

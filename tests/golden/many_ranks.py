@@ -13,8 +13,8 @@ import tempfile
 from rank_jobs import Job, LargerBatch, LateHost, MoreWork, OtherStreams, Overlapping, Parallel, TwoGroups, Unmarked
 
 
-def analyze(gpuprof, folder):
-    done = subprocess.run([gpuprof, "analyze", "--json", folder], capture_output=True, text=True,
+def analyze(gpuprof, *paths):
+    done = subprocess.run([gpuprof, "analyze", "--json", *paths], capture_output=True, text=True,
                           timeout=600)
     if done.returncode != 0:
         raise RuntimeError(f"status {done.returncode}: {done.stderr.strip()}")
@@ -238,10 +238,31 @@ SCENARIOS = [one_late, late_node, in_turns, punctual, missing, two_cycles, lefto
              reason(LateHost, "its GPU idles", "in 'decode_images'")]
 
 
+def of_one_rank(gpuprof, n):
+    """--rank: the same rank is analysed by all three ways; one that is not here, or has a summary alone, is refused."""
+    asked = str(n - 3)
+    with tempfile.TemporaryDirectory(prefix="gpuprof-ranks-") as folder, tempfile.TemporaryDirectory(prefix="gpuprof-ranks-") as beside:
+        one_late(n, folder)
+        told = answer(analyze(gpuprof, folder, "--rank", asked))
+        wrong = [] if [r["rank"] for r in told["ranks"] if r["analysed"]] == [int(asked)] else [f"analysed: {told['ranks']}"]
+        for command, options, later in ("import", [], ["--rank", asked]), ("reduce", ["--rank", asked], []):
+            profile = os.path.join(beside, f"{command}.gpuprof")
+            subprocess.run([gpuprof, command, folder, "-o", profile, *options], check=True, capture_output=True, timeout=600)
+            if answer(analyze(gpuprof, profile, *later)) != told:
+                wrong.append(f"{command} differs")
+        for path, rank in (folder, str(n)), (profile, "0"), (profile, "x"), (profile, ""):
+            done = subprocess.run([gpuprof, "analyze", path, "--rank", rank], capture_output=True, text=True, timeout=600)
+            if done.returncode != 2 or len(done.stderr.splitlines()) != 1 or done.stdout:
+                wrong.append(f"rank '{rank}' of {os.path.basename(path)}: {done.returncode} {done.stderr}")
+    print(f"{'FAIL' if wrong else 'ok  '} {n} ranks: one of them is asked for {'; '.join(wrong)}", flush=True)
+    return bool(wrong)
+
+
 def main():
     gpuprof, sizes = sys.argv[1], [int(n) for n in sys.argv[2:]] or [8, 64]
     failed = 0
     for n in sizes:
+        failed += of_one_rank(gpuprof, n)
         for scenario in SCENARIOS:
             with tempfile.TemporaryDirectory(prefix="gpuprof-ranks-") as folder:
                 right = scenario(n, folder)
@@ -251,7 +272,7 @@ def main():
             print(f"{'ok  ' if good and not other else 'FAIL'} {n} ranks: {scenario.__name__}"
                   + ("" if good else f": {straggler(told)}; {silence(told)}; {told['health']['warnings']}")
                   + (f": {other}" if other else ""), flush=True)
-    print(f"{len(sizes) * len(SCENARIOS) - failed} passed, {failed} failed")
+    print(f"{len(sizes) * (len(SCENARIOS) + 1) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -16,13 +16,13 @@ struct mark_group {
     bool counted; /* the names are not plain step marks, but count up: "Coarse
                      Level 3" (steps_counted.c) */
 };
-/* The best group of marks in the recording. */
-struct mark_group steps_marks(const struct timeline *t);
+/* The best group of marks in the recording, or of one process of it (TL_NONE: of any). */
+struct mark_group steps_marks(const struct timeline *t, uint32_t process);
 /* True if the marks of recording a should be used rather than those of recording b. */
 bool steps_better_marks(const struct mark_group *a, const struct mark_group *b);
 /* Marks found by names that differ only in a rising number and that hold most of the
- * GPU's work; count 0: none. */
-struct mark_group steps_counted(const struct timeline *t);
+ * GPU's work; of one process, or of any (TL_NONE). count 0: none. */
+struct mark_group steps_counted(const struct timeline *t, uint32_t process);
 /* do both names belong to the same such group? */
 bool steps_counted_alike(const char *a, const char *b);
 

@@ -31,7 +31,7 @@ bool steps_better_marks(const struct mark_group *a, const struct mark_group *b)
 /* Prefers groups of two or more marks, then the more specific kind of mark, then the
  * outermost, then the one that covers most time. Falls back to counted names
  * (steps_counted.c) if no group repeats. */
-struct mark_group steps_marks(const struct timeline *t)
+struct mark_group steps_marks(const struct timeline *t, uint32_t process)
 {
     enum { DEPTHS = 64 }; /* frames of Python may nest around the marks */
     struct mark_group best = {0};
@@ -39,6 +39,8 @@ struct mark_group steps_marks(const struct timeline *t)
         struct mark_group group[DEPTHS][SPOOL_STEP_FRAMEWORK + 1];
         memset(group, 0, sizeof group);
         const struct thread *thread = &t->threads[th];
+        if (process != TL_NONE && thread->process != process)
+            continue;
         for (uint32_t i = thread->first_range; i < thread->first_range + thread->ranges; i++) {
             const struct range *r = &t->ranges[i];
             enum spool_step_mark m =
@@ -57,7 +59,7 @@ struct mark_group steps_marks(const struct timeline *t)
                 if (group[d][m].count && (!best.count || steps_better_marks(&group[d][m], &best)))
                     best = group[d][m];
     }
-    struct mark_group counted = best.count < 2 ? steps_counted(t) : best;
+    struct mark_group counted = best.count < 2 ? steps_counted(t, process) : best;
     return counted.count ? counted : best;
 }
 
@@ -122,81 +124,6 @@ static int steps_from_marks(struct facts *f, const struct mark_group *g)
     else
         s->source_text = source_text(f, g);
     return s->source_text ? 0 : -1;
-}
-
-/* ---- which process, thread and device ---- */
-
-static uint32_t index_of_max(const int64_t *v, size_t n)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < n; i++)
-        if (v[i] > v[best])
-            best = i;
-    return (uint32_t)best;
-}
-
-static bool of_loop(const char *name)
-{
-    return input_name(name) || strncmp(name, "Optimizer.step", 14) == 0;
-}
-
-/* The training thread. PyTorch runs backward on another thread, which may launch more than the
- * thread of the loop. So among threads with at least FACTS_TRAINS_PCT of the most launches it
- * is the one with most ranges that take a batch or update parameters; without such ranges the
- * one that launches most. */
-static uint32_t training_thread(const struct timeline *t, const int64_t *launches)
-{
-    uint32_t most = index_of_max(launches, t->thread_count), best = most;
-    struct name_test loop = name_test_open(t, of_loop);
-    size_t best_n = 0;
-    for (uint32_t i = 0; i < t->thread_count; i++) {
-        const struct thread *th = &t->threads[i];
-        size_t n = 0;
-        for (uint32_t k = th->first_range; launches[i] * 100 >= launches[most] * FACTS_TRAINS_PCT &&
-                                           k < th->first_range + th->ranges;
-             k++)
-            n += name_test(&loop, t->ranges[k].name);
-        if (n > best_n) {
-            best_n = n;
-            best = i;
-        }
-    }
-    name_test_close(&loop);
-    return best;
-}
-
-/* Chooses the process, the device and the training thread. Process: that of the marks if it has GPU
- * work, otherwise the one with most GPU time. Device: its device with most GPU time. Training
- * thread: that of the marks if it launches GPU work. -1: out of memory. */
-static int choose_focus(struct facts *f, const struct mark_group *g)
-{
-    const struct timeline *t = f->tl;
-    size_t n = t->process_count + t->device_count + t->thread_count + 3;
-    int64_t *sums = calloc(n, sizeof *sums);
-    if (!sums)
-        return -1;
-    int64_t *process = sums, *device = process + t->process_count + 1;
-    int64_t *thread = device + t->device_count + 1;
-    for (size_t i = 0; i < t->op_count; i++)
-        process[t->streams[t->ops[i].stream].process] += t->ops[i].end_ns - t->ops[i].start_ns + 1;
-    f->steps.process = index_of_max(process, t->process_count);
-    if (g->count && (process[t->threads[g->thread].process] || t->op_count == 0))
-        f->steps.process = t->threads[g->thread].process;
-    for (uint32_t i = 0; i < t->op_count; i++) {
-        const struct stream *s = &t->streams[t->ops[i].stream];
-        if (s->process != f->steps.process)
-            continue;
-        device[s->device] += t->ops[i].end_ns - t->ops[i].start_ns + 1;
-        if (t->ops[i].api != TL_NONE)
-            thread[tl_op_thread(t, i)]++;
-    }
-    f->steps.device = index_of_max(device, t->device_count);
-    f->steps.main_thread = training_thread(t, thread);
-    if (g->count && t->threads[g->thread].process == f->steps.process &&
-        (thread[g->thread] || t->op_count == 0))
-        f->steps.main_thread = g->thread;
-    free(sums);
-    return 0;
 }
 
 /* ---- from repetition ---- */
@@ -326,9 +253,11 @@ static int steps_from_user(struct facts *f, bool marked, struct detected *d, str
 
 int steps_find(struct facts *f, struct err *e)
 {
-    struct mark_group marks = steps_marks(f->tl);
+    struct mark_group marks;
     struct detected d = {0};
-    if (choose_focus(f, &marks) < 0 || recorded_find(f) < 0)
+    if (steps_focus(f, &marks, e) < 0)
+        return -1;
+    if (recorded_find(f) < 0)
         return err_no_memory(e);
     /* the marks do not count if their process has no GPU work and another one has */
     if (marks.count && f->tl->op_count && f->tl->threads[marks.thread].process != f->steps.process)

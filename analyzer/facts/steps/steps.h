@@ -4,9 +4,13 @@
 #define GPUPROF_FACTS_STEPS_STEPS_H
 
 #include "analyzer/facts/passes.h"
+#include "analyzer/facts/steps/step_marks.h"
 
 int steps_find(struct facts *f,
                struct err *e); /* steps.c; calls all passes below but the two explain functions */
+/* steps_focus.c. Chooses the process, the device and the training thread: those of the rank that the
+ * user asked for, otherwise those of the marks. */
+int steps_focus(struct facts *f, struct mark_group *marks, struct err *e);
 int steps_drop_after_rank_death(struct facts *f); /* steps_deserted.c */
 int steps_drop_profiled(struct facts *f);         /* steps_profiled.c */
 int steps_lengths(struct facts *f);               /* steps_length.c */

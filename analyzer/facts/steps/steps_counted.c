@@ -193,13 +193,15 @@ static bool are_steps(const struct counting *c, const struct timeline *t)
 
 /* The outermost group of each thread, and among threads the one that takes
  * longest; count 0: none. */
-struct mark_group steps_counted(const struct timeline *t)
+struct mark_group steps_counted(const struct timeline *t, uint32_t process)
 {
     struct mark_group best = {0};
     struct name_test test = name_test_open(t, counts);
     for (uint32_t th = 0; th < t->thread_count && t->op_count; th++) {
         struct counting all[GROUPS];
         const struct counting *outer = NULL;
+        if (process != TL_NONE && t->threads[th].process != process)
+            continue;
         size_t n = find_groups(all, t, th, &test);
         for (size_t i = 0; i < n; i++)
             if ((!outer || all[i].group.depth < outer->group.depth) && are_steps(&all[i], t))

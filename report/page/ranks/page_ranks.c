@@ -119,6 +119,19 @@ static void write_groups(const struct page *p)
     page_put(p, "</tbody></table></div>\n");
 }
 
+/* Whom the rest of the page is about. */
+static void write_whose(const struct page *p)
+{
+    const struct ranks *r = &p->a->facts->ranks;
+    for (size_t i = 0; i < r->count; i++)
+        if (facts_of_rank(p->a->facts, &r->at[i]))
+            fprintf(
+                p->f,
+                "<p>All else on this page that names no rank is about rank %lld. <code>gpuprof "
+                "report --rank %lld</code> with the same files makes the page of another.</p>\n",
+                (long long)r->at[i].rank, (long long)r->at[i ? 0 : r->count - 1].rank);
+}
+
 void page_ranks(const struct page *p)
 {
     static const char *const heads[] = {
@@ -136,6 +149,7 @@ void page_ranks(const struct page *p)
             "has arrived; the transfer after that takes %.3f ms per step. Clocks are relative to "
             "the clock of the first rank.</p>\n",
             r->count, (long long)r->collectives, (double)r->transfer_ns / 1e6);
+    write_whose(p);
     if (r->count > PAGE_RANKS && page_heat(p) < 0)
         page_put(p, "<p>out of memory: no picture of the ranks</p>");
     write_bars(p);

@@ -264,8 +264,8 @@ const struct rule rule_straggler = {
         "is not charged, and a stage of a pipeline that waits for the stage before it charges "
         "nobody. Usual causes are uneven batches or sequence lengths, work that only one rank "
         "does (logging, checkpoints), its data loader, and a busy or throttled host. gpuprof "
-        "report shows the lanes of the late rank on the timeline, and gpuprof analyze on its file "
-        "alone shows what fills its step. The rule needs the files of all ranks together.",
+        "report shows the lanes of the late rank on the timeline, and gpuprof analyze --rank N, "
+        "with the same files, what fills its step. The rule needs the files of all ranks together.",
     .remedy = {.action = ACTION_BALANCE_RANKS, .object.kind = OBJECT_RANK},
     .late_rank = true,
     .tips = {{"straggler", "Balance the work of the ranks", NULL}},
