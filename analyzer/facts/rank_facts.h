@@ -6,6 +6,7 @@
 #include "analyzer/facts/parts.h"
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct rank_facts { /* one GPU that takes part in collectives; times are per used step */
@@ -37,6 +38,24 @@ enum late_cause { /* how the latest rank differs from a rank in time */
                   LATE_MORE_WORK, /* it runs more or larger kernels */
                   LATE_SLOW_GPU,  /* it takes longer for the same kernels */
                   LATE_HOST       /* its GPU idles longer */
+};
+
+/* What the late rank does per step ([0]), and beside it one that is in time ([1]). */
+enum { RANKS_BESIDE = 8 };
+struct rank_beside {
+    bool known; /* false: all else is 0 */
+    int64_t rank[2];
+    int64_t compute_ns[2]; /* kernels, while no collective runs */
+    int64_t idle_ns[2];    /* nothing runs on the GPU */
+    double kernels[2];     /* without collectives; 0 may be unknown */
+    double blocks[2];      /* thread blocks of them */
+    size_t range_count;
+    /* Ranges of the thread that launches most, with those nested in them; the one whose time
+     * differs most first. ns: -1 = not among the rank's longest. */
+    struct {
+        const char *name;
+        int64_t ns[2];
+    } ranges[RANKS_BESIDE];
 };
 
 struct late_wait { /* a wait of the analysed process in one of its collectives */
@@ -79,8 +98,9 @@ struct ranks {
     int64_t late_ns;       /* sum of all ranks' late_ns: the time per step that
                               punctual ranks would save */
     enum late_cause late_cause;
-    const char *late_why;      /* how the late rank differs from one in time; NULL: the
+    const char *late_why; /* how the late rank differs from one in time; NULL: the
                                   recording does not show it */
+    struct rank_beside beside;
     int64_t transfer_ns;       /* time after the last rank arrived, per step and rank */
     struct rank_group *groups; /* sorted by comm_ns, falling */
     size_t group_kinds;

@@ -206,6 +206,51 @@ static void write_rank_groups(struct json_tree *j, const struct advice *a)
     tree_end(j);
 }
 
+static void write_two_ms(struct json_tree *j, const char *key, const int64_t ns[2])
+{
+    tree_begin(j, key, '[');
+    for (size_t i = 0; i < 2; i++)
+        if (ns[i] < 0)
+            tree_null(j, NULL);
+        else
+            tree_ms(j, NULL, ns[i]);
+    tree_end(j);
+}
+
+static void write_two(struct json_tree *j, const char *key, const double v[2])
+{
+    tree_begin(j, key, '[');
+    for (size_t i = 0; i < 2; i++)
+        tree_num(j, NULL, v[i], 1);
+    tree_end(j);
+}
+
+/* The late rank beside one that is in time; null if no rank is late. */
+static void write_late_rank(struct json_tree *j, const struct advice *a)
+{
+    const struct rank_beside *b = &a->facts->ranks.beside;
+    if (!b->known) {
+        tree_null(j, "late_rank");
+        return;
+    }
+    tree_begin(j, "late_rank", '{');
+    tree_int(j, "rank", b->rank[0]);
+    tree_int(j, "beside", b->rank[1]);
+    write_two_ms(j, "compute_ms", b->compute_ns);
+    write_two_ms(j, "idle_ms", b->idle_ns);
+    write_two(j, "kernels", b->kernels);
+    write_two(j, "blocks", b->blocks);
+    tree_begin(j, "ranges", '[');
+    for (size_t i = 0; i < b->range_count; i++) {
+        tree_begin(j, NULL, '{');
+        tree_str(j, "name", b->ranges[i].name);
+        write_two_ms(j, "ms", b->ranges[i].ns);
+        tree_end(j);
+    }
+    tree_end(j);
+    tree_end(j);
+}
+
 void json_facts(struct json_tree *j, const struct advice *a)
 {
     write_device(j, a);
@@ -219,6 +264,7 @@ void json_facts(struct json_tree *j, const struct advice *a)
     json_lines(j, a);
     write_ranks(j, a);
     write_rank_groups(j, a);
+    write_late_rank(j, a);
 }
 
 void json_health(struct json_tree *j, const struct advice *a)

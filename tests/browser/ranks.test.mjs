@@ -94,7 +94,21 @@ test('a page of several files names them all, as a shell takes them', async () =
 });
 
 test('the table has all ranks', async () => {
-    assert.equal(await page.locator('#ranks table tbody tr').count(), RANKS);
+    assert.equal(await page.locator('#ranks .tall tbody tr').count(), RANKS);
+});
+
+test('the late rank stands beside one in time, and its own page can be had', async () => {
+    const rows = await page.locator('#beside tr').allInnerTexts();
+    const [late, inTime] = /rank (\d+), late\s+rank (\d+)/.exec(rows[0]).slice(1).map(Number);
+    assert.ok(late >= 16 && late < 32 && !(inTime >= 16 && inTime < 32), rows[0]);
+    const longer = Number(/^kernels.*\+(\d\.\d+)$/s.exec(rows[1])[1]);
+    assert.ok(Math.abs(longer - LATE_US / 1e3) < 0.1, rows.join('; '));
+    assert.match(rows[2], /^GPU idle.*\s0$/s);
+    const asked = /report --rank (\d+)/.exec(await page.locator('#ranks').innerText())[1];
+    files.run('report', '--rank', asked, files.at('job'), '-o', files.at('rank.html'));
+    const other = await open(browser, files.at('rank.html'), {javaScriptEnabled: false});
+    assert.ok((await other.page.locator('header .sub').innerText()).includes(`the numbers are of rank ${asked} unless`));
+    await other.close();
 });
 
 test('the page is small, and fits 1280 pixels', async () => {

@@ -24,7 +24,7 @@ def analyze(gpuprof, *paths):
 def answer(told):
     """What must not depend on the way: the verdict, the findings, the steps and the row of each rank."""
     warnings = {w["code"]: w["text"] for w in told["health"]["warnings"] if w["code"] in ("files-left-out", "ranks-missing")}
-    return {**{key: told.get(key) for key in ("verdict", "steps", "gpu", "breakdown_ms", "ranks", "rank_groups", "findings",
+    return {**{key: told.get(key) for key in ("verdict", "steps", "gpu", "breakdown_ms", "ranks", "rank_groups", "late_rank", "findings",
                                               "cannot_tell")},
             "warnings": warnings}
 
@@ -74,7 +74,10 @@ def reason(kind, *words):
         def right(told):
             said = straggler(told) or ""
             more = re.search(r"; beside rank \d+ .*?(\d\.\d\d) ms more", said)
-            return "rank 2 is late" in said and all(w in said for w in words) and more and 1.4 < float(more.group(1)) < 1.6
+            beside = told["late_rank"]
+            longer = max(beside[k][0] - beside[k][1] for k in ("compute_ms", "idle_ms"))
+            return ("rank 2 is late" in said and all(w in said for w in words) and more and 1.4 < float(more.group(1)) < 1.6
+                    and beside["rank"] == 2 and abs(longer - float(more.group(1))) < 0.006)
 
         return right
 

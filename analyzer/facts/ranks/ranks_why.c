@@ -5,7 +5,9 @@
 #include "analyzer/facts/limits.h"
 
 #include "analyzer/measure/rank_work.h"
+#include "wire/step_mark.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct pair {
@@ -154,6 +156,48 @@ static int explain(struct facts *f, struct pair *p, int64_t late_ns)
     return f->ranks.late_why ? 0 : -1;
 }
 
+/* ---- the two ranks side by side ---- */
+
+/* Adds a range unless it is there, keeping those that differ most, in this order. */
+static void add_range(const struct pair *p, struct rank_beside *b, const char *name)
+{
+    int64_t late = rank_work_range(&p->late, name), other = rank_work_range(&p->other, name);
+    int64_t ns[2] = {late ? per_step(late, p->scale_late) : -1,
+                     other ? per_step(other, p->scale_other) : -1};
+    size_t at = b->range_count;
+    for (size_t i = 0; i < b->range_count; i++)
+        if (strcmp(b->ranges[i].name, name) == 0)
+            return;
+    for (;
+         at > 0 && llabs(ns[0] - ns[1]) > llabs(b->ranges[at - 1].ns[0] - b->ranges[at - 1].ns[1]);
+         at--)
+        if (at < RANKS_BESIDE)
+            b->ranges[at] = b->ranges[at - 1];
+    if (at == RANKS_BESIDE)
+        return;
+    b->ranges[at].name = name;
+    memcpy(b->ranges[at].ns, ns, sizeof ns);
+    b->range_count += b->range_count < RANKS_BESIDE;
+}
+
+static void set_beside(struct ranks *r, const struct pair *p, int64_t rank)
+{
+    struct rank_beside *b = &r->beside;
+    const struct rank_work *w[] = {&p->late, &p->other};
+    const double scale[] = {p->scale_late, p->scale_other};
+    *b = (struct rank_beside){.known = true, .rank = {rank, p->other_rank}};
+    for (size_t i = 0; i < 2; i++) {
+        b->compute_ns[i] = per_step(w[i]->compute_ns, scale[i]);
+        b->idle_ns[i] = per_step(w[i]->idle_ns, scale[i]);
+        b->kernels[i] = (double)w[i]->kernels * scale[i];
+        b->blocks[i] = (double)w[i]->blocks * scale[i];
+    }
+    for (size_t i = 0; i < 2; i++)
+        for (size_t k = 0; k < w[i]->range_count; k++)
+            if (!spool_step_mark(w[i]->ranges[k].name))
+                add_range(p, b, w[i]->ranges[k].name);
+}
+
 int ranks_explain(struct facts *f, const struct members *m)
 {
     struct ranks *r = &f->ranks;
@@ -176,5 +220,6 @@ int ranks_explain(struct facts *f, const struct members *m)
     double per = (double)r->at[at].matched / (double)(f->steps.used ? f->steps.used : 1);
     p.scale_late = per / (double)p.late.collectives;
     p.scale_other = per / (double)p.other.collectives;
+    set_beside(r, &p, r->at[at].rank);
     return explain(f, &p, r->group_size ? r->group_ns : r->at[at].late_ns);
 }

@@ -119,17 +119,76 @@ static void write_groups(const struct page *p)
     page_put(p, "</tbody></table></div>\n");
 }
 
-/* Whom the rest of the page is about. */
+/* "0" for what would be printed as +0 or -0. */
+static void difference(const struct page *p, double value, double least, const char *format)
+{
+    bool some = value >= least || value <= -least;
+    cell(p, some ? value : 0, some ? format : "%.0f");
+}
+
+static void beside_row(const struct page *p, const char *name, const int64_t ns[2])
+{
+    page_put(p, "<tr><th scope=\"row\" class=\"name\">%s</th>", name);
+    for (size_t i = 0; i < 2; i++)
+        if (ns[i] >= 0)
+            cell(p, (double)ns[i] / 1e6, "%.3f");
+        else
+            page_put(p, "<td data-v=\"0\">not among its longest</td>");
+    if (ns[0] >= 0 && ns[1] >= 0)
+        difference(p, (double)(ns[0] - ns[1]) / 1e6, 0.0005, "%+.3f");
+    else
+        page_put(p, "<td data-v=\"0\"></td>");
+    page_put(p, "</tr>\n");
+}
+
+static void count_row(const struct page *p, const char *name, const double count[2])
+{
+    if (count[0] <= 0 && count[1] <= 0)
+        return;
+    page_put(p, "<tr><th scope=\"row\" class=\"name\">%s</th>", name);
+    for (size_t i = 0; i < 2; i++)
+        cell(p, count[i], "%.0f");
+    difference(p, count[0] - count[1], 0.5, "%+.0f");
+    page_put(p, "</tr>\n");
+}
+
+/* What the late rank does otherwise than one in time. */
+static void write_beside(const struct page *p)
+{
+    const struct rank_beside *b = &p->a->facts->ranks.beside;
+    if (!b->known)
+        return;
+    page_put(p, "<h3>What the late rank does otherwise</h3>\n<div class=\"scroll\"><table "
+                "class=\"data sortable\" id=\"beside\"><caption>Per step, in ms where no number is "
+                "counted. Ranges of the thread that launches most, with those nested in "
+                "them</caption><thead><tr><th scope=\"col\" class=\"l\">what</th>");
+    fprintf(p->f,
+            "<th scope=\"col\">rank %lld, late</th><th scope=\"col\">rank %lld</th><th "
+            "scope=\"col\">difference</th></tr></thead><tbody>\n",
+            (long long)b->rank[0], (long long)b->rank[1]);
+    beside_row(p, "kernels, while no collective runs", b->compute_ns);
+    beside_row(p, "GPU idle", b->idle_ns);
+    count_row(p, "number of kernels", b->kernels);
+    count_row(p, "thread blocks of them", b->blocks);
+    for (size_t i = 0; i < b->range_count; i++)
+        beside_row(p, b->ranges[i].name, b->ranges[i].ns);
+    page_put(p, "</tbody></table></div>\n");
+}
+
+/* Whom the rest of the page is about; for another page it names the late rank. */
 static void write_whose(const struct page *p)
 {
     const struct ranks *r = &p->a->facts->ranks;
-    for (size_t i = 0; i < r->count; i++)
-        if (facts_of_rank(p->a->facts, &r->at[i]))
-            fprintf(
-                p->f,
-                "<p>All else on this page that names no rank is about rank %lld. <code>gpuprof "
-                "report --rank %lld</code> with the same files makes the page of another.</p>\n",
-                (long long)r->at[i].rank, (long long)r->at[i ? 0 : r->count - 1].rank);
+    size_t own = 0;
+    while (own < r->count && !facts_of_rank(p->a->facts, &r->at[own]))
+        own++;
+    if (own == r->count)
+        return;
+    size_t other = own != r->late ? r->late : own ? 0 : r->count - 1;
+    fprintf(p->f,
+            "<p>All else on this page that names no rank is about rank %lld. <code>gpuprof report "
+            "--rank %lld</code> with the same files makes the page of another.</p>\n",
+            (long long)r->at[own].rank, (long long)r->at[other].rank);
 }
 
 void page_ranks(const struct page *p)
@@ -163,6 +222,7 @@ void page_ranks(const struct page *p)
         write_rank(p, &r->at[i],
                    r->group_size ? r->in_group[i] : i == r->late && r->at[i].late_ns > 0);
     page_put(p, "</tbody></table></div>\n");
+    write_beside(p);
     write_groups(p);
     page_put(p, "</section>\n");
 }
