@@ -74,6 +74,9 @@ struct advice {
     const char *verdict;       /* one sentence */
     const char *why;           /* one sentence */
     const char *next;          /* one sentence: the first finding's remedy, or what to record */
+    /* Where an allocation of the GPU's memory failed, and then the program; else ACTION_NONE. */
+    struct remedy memory_remedy;
+    const char *memory_words[FRAMEWORKS];
 };
 
 /* Trials from which predictions learn. A trial that is in both lists counts once. */

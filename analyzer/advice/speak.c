@@ -1,6 +1,8 @@
 /* The last stage of the advice: adds what the program has where a remedy applies, and writes the
  * remedy in words and as a setting that tries it. */
 #include "analyzer/advice/passes.h"
+#include "analyzer/dialects/dialect.h"
+#include "analyzer/facts/memory.h"
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/query.h"
 #include "wire/fact_keys.h"
@@ -62,8 +64,20 @@ void outcome_speak(const struct facts *f, struct arena *arena, struct outcome *o
         o->setting = NULL;
 }
 
+static void speak_of_memory(struct advice *a)
+{
+    struct memory_failed m = facts_memory_failed(a->facts);
+    struct remedy *r = &a->memory_remedy;
+    if (m.asked == 0 || !facts_failed(a->facts))
+        return;
+    r->action = m.held - m.in_use >= m.asked ? ACTION_JOIN_FREE_MEMORY : ACTION_NEED_LESS_MEMORY;
+    for (int i = 0; i < FRAMEWORKS; i++)
+        a->memory_words[i] = dialect_say(dialect_of(a->facts, i, r), a->facts, r, &a->arena);
+}
+
 void advice_speak(struct advice *a)
 {
+    speak_of_memory(a);
     for (size_t i = 0; i < a->outcome_count; i++) {
         struct outcome *o = &a->outcomes[i];
         if (o->verdict == RULE_FIRES)

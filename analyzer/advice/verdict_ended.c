@@ -1,20 +1,18 @@
 /* How the program ended, as the reason for a short recording. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
+#include "analyzer/dialects/dialect.h"
 #include "analyzer/facts/memory.h"
 
 static void write_out_of_memory(struct advice *a, const struct memory_failed *m)
 {
-    bool pieces = m->held - m->in_use >= m->asked;
     a->why = arena_printf(&a->arena,
                           "The program failed, and the GPU's memory had no room for %.2f GB%s%s: "
                           "tensors held %.1f of %.1f GB.",
                           (double)m->asked / 1e9, *m->where ? " " : "", m->where,
                           (double)m->in_use / 1e9, (double)m->total / 1e9);
-    a->next = pieces ? "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: what lies free in "
-                       "pieces is more than it asked for."
-                     : "Use a smaller batch, and add up the gradients of several; or compute "
-                       "activations again in the backward pass, or in 16 bits.";
+    const char *words = a->memory_words[dialect_framework(a->facts)];
+    a->next = words ? arena_printf(&a->arena, "Make it fit into memory: %s", words) : NULL;
 }
 
 void verdict_ended(struct advice *a)
@@ -25,7 +23,7 @@ void verdict_ended(struct advice *a)
         a->why =
             arena_printf(&a->arena, "The program called %s, which the virtual GPU lacks.", missing);
         a->next = "Record it on a real GPU, or leave this call out.";
-    } else if (memory.asked > 0 && facts_failed(a->facts)) {
+    } else if (a->memory_remedy.action != ACTION_NONE) {
         write_out_of_memory(a, &memory);
     }
 }

@@ -198,6 +198,11 @@ const struct dialect dialect_cuda = {
                                     "the update kernel read the factor from device memory",
             [ACTION_SCALE_ON_GPU] = "check one flat gradient buffer, and let the update kernel "
                                     "read scale and flag from device memory",
+            [ACTION_NEED_LESS_MEMORY] =
+                "a smaller batch, with the gradients of several added up; or compute activations "
+                "again in the backward pass; or keep them in 16 bits",
+            [ACTION_JOIN_FREE_MEMORY] = "one arena, or cudaMallocAsync: what lies free in pieces "
+                                        "is more than the program asked for",
             [ACTION_SHARD_LESS] = "shard the optimizer's state alone",
             [ACTION_OVERWRITE_GRADIENTS] =
                 "beta = 0 in the weight-gradient call instead of cudaMemsetAsync and beta = 1",

@@ -413,6 +413,12 @@ const struct dialect dialect_pytorch = {
                 "torch.optim.AdamW(..., fused=True) with torch.amp.GradScaler: the fused update "
                 "reads the scale and the flag on the device{!no_bf16:; or, if the GPU supports "
                 "bf16, torch.autocast(dtype=torch.bfloat16) without a scaler}",
+            [ACTION_NEED_LESS_MEMORY] =
+                "a smaller batch_size, and optimizer.step() after several of them; or "
+                "torch.utils.checkpoint around each layer; or "
+                "torch.autocast('cuda', torch.bfloat16)",
+            [ACTION_JOIN_FREE_MEMORY] = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: what "
+                                        "lies free in pieces is more than the program asked for",
             [ACTION_SHARD_LESS] =
                 "DeepSpeed: \"zero_optimization\": {\"stage\": 2} where the weights fit on each "
                 "GPU, 0 on a single one; else a larger stage3_param_persistence_threshold and "

@@ -133,6 +133,11 @@ const struct dialect dialect_tensorflow = {
             [ACTION_SCALE_ON_GPU] = "{!no_bf16:keras mixed_bfloat16 instead of mixed_float16, if "
                                     "the GPU supports it}{?no_bf16:keep the LossScaleOptimizer's "
                                     "update inside tf.function: it decides on the device there}",
+            [ACTION_NEED_LESS_MEMORY] =
+                "a smaller dataset.batch(N), with the gradients of several added up; or "
+                "tf.recompute_grad around each layer; or keras mixed_bfloat16",
+            [ACTION_JOIN_FREE_MEMORY] = "TF_GPU_ALLOCATOR=cuda_malloc_async: what lies free in "
+                                        "pieces is more than the program asked for",
             [ACTION_SHARD_LESS] = "shard the optimizer's state alone",
             [ACTION_OVERWRITE_GRADIENTS] = "does not apply: gradients are new tensors",
             [ACTION_KEEP_OWN_BUFFERS] = "tf.Variable(..., synchronization=ON_READ) for statistics: "

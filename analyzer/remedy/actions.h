@@ -123,6 +123,8 @@
     X(CLIP_AT_ONCE, "clip_at_once", CLIP_AT_ONCE, "clip=fused")                                    \
     X(SCALE_ON_GPU, "scale_on_gpu", SCALE_ON_GPU, "scaler=fused")                                  \
     X(SHARD_LESS, "shard_less", SHARD_LESS, NULL)                                                  \
+    X(NEED_LESS_MEMORY, "need_less_memory", NEED_LESS_MEMORY, NULL)                                \
+    X(JOIN_FREE_MEMORY, "join_free_memory", NEED_LESS_MEMORY, NULL)                                \
     X(PAD_TO_LONGEST, "pad_to_longest", PAD_TO_LONGEST, NULL)                                      \
     X(SELECT_LABELLED, "select_labelled", SELECT_LABELLED, NULL)                                   \
     X(USE_SPARSE_GRADIENTS, "use_sparse_gradients", USE_SPARSE_GRADIENTS, NULL)                    \

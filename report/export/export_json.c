@@ -20,37 +20,6 @@ static void write_head(struct json_tree *j, const struct export_options *o)
         tree_str(j, "base_source", o->base_source);
 }
 
-/* A remedy as a value, for programs, and in the words of each framework. */
-static void write_remedy(struct json_tree *j, const struct outcome *o)
-{
-    const struct remedy *r = &o->remedy;
-    tree_begin(j, "remedy", '{');
-    tree_str(j, "action", action_id(r->action));
-    tree_begin(j, "object", '{');
-    tree_str(j, "kind", object_id(r->object.kind));
-    tree_str(j, "name", r->object.name);
-    tree_str(j, "place", r->object.place);
-    tree_str(j, "made_by", r->object.made_by);
-    tree_end(j);
-    tree_begin(j, "params", '{');
-    for (int i = 0; i < PARAM_COUNT; i++)
-        if (r->params[i].set && r->params[i].text)
-            tree_str(j, param_id(i), r->params[i].text);
-        else if (r->params[i].set)
-            tree_int(j, param_id(i), r->params[i].number);
-    tree_end(j);
-    tree_str(j, "now", r->now);
-    tree_begin(j, "conditions", '[');
-    for (int i = 0; i < CONDITION_COUNT; i++)
-        if (r->conditions[i])
-            tree_str(j, NULL, condition_id(i));
-    tree_end(j);
-    tree_str(j, "pytorch", o->words[FRAMEWORK_PYTORCH]);
-    tree_str(j, "tensorflow", o->words[FRAMEWORK_XLA]);
-    tree_str(j, "cuda", o->words[FRAMEWORK_CUDA]);
-    tree_end(j);
-}
-
 struct row_writer {
     struct json_tree *j;
     bool open; /* a row has begun */
@@ -146,7 +115,7 @@ static void write_finding(struct json_tree *j, const struct facts *f, const stru
     }
     tree_end(j);
     tree_str(j, "after", o->after ? o->after->rule->id : NULL);
-    write_remedy(j, o);
+    json_remedy(j, &o->remedy, o->words);
     tree_str(j, "setting", o->setting);
     tree_end(j);
 }

@@ -260,7 +260,7 @@ void json_facts(struct json_tree *j, const struct advice *a)
     write_breakdown(j, a);
     json_gaps(j, a->facts);
     json_work(j, a->facts);
-    json_memory(j, a->facts);
+    json_memory(j, a);
     json_lines(j, a);
     write_ranks(j, a);
     write_rank_groups(j, a);

@@ -12,9 +12,12 @@ void json_facts(struct json_tree *j, const struct advice *a);
 void json_lines(struct json_tree *j, const struct advice *a);
 /* "work". */
 void json_work(struct json_tree *j, const struct facts *f);
-void json_memory(struct json_tree *j, const struct facts *f);
+/* "memory". */
+void json_memory(struct json_tree *j, const struct advice *a);
 /* "gaps". */
 void json_gaps(struct json_tree *j, const struct facts *f);
+/* "remedy": words by framework. */
+void json_remedy(struct json_tree *j, const struct remedy *r, const char *const words[]);
 /* "health". */
 void json_health(struct json_tree *j, const struct advice *a);
 

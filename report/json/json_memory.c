@@ -19,7 +19,7 @@ static void write_largest(struct json_tree *j, const struct memory_use *m)
     tree_end(j);
 }
 
-static void write_failed(struct json_tree *j, const struct memory_failed *m)
+static void write_failed(struct json_tree *j, const struct advice *a, const struct memory_failed *m)
 {
     if (m->asked <= 0) {
         tree_null(j, "failed");
@@ -33,13 +33,17 @@ static void write_failed(struct json_tree *j, const struct memory_failed *m)
     tree_int(j, "total_bytes", m->total);
     tree_int(j, "times", m->times);
     tree_str(j, "where", *m->where ? m->where : NULL);
+    if (a->memory_remedy.action != ACTION_NONE)
+        json_remedy(j, &a->memory_remedy, a->memory_words);
+    else
+        tree_null(j, "remedy");
     tree_end(j);
 }
 
-void json_memory(struct json_tree *j, const struct facts *f)
+void json_memory(struct json_tree *j, const struct advice *a)
 {
-    struct memory_use m = facts_memory(f);
-    struct memory_failed failed = facts_memory_failed(f);
+    struct memory_use m = facts_memory(a->facts);
+    struct memory_failed failed = facts_memory_failed(a->facts);
     if (!m.known && failed.asked <= 0) {
         tree_null(j, "memory");
         return;
@@ -60,6 +64,6 @@ void json_memory(struct json_tree *j, const struct facts *f)
     } else {
         tree_null(j, "peak");
     }
-    write_failed(j, &failed);
+    write_failed(j, a, &failed);
     tree_end(j);
 }
