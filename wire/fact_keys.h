@@ -57,6 +57,8 @@
 #define FACT_TORCH_MODULE_RANGES            "torch.module_ranges"
 #define FACT_TORCH_MODULES_REPEATED         "torch.modules.repeated"
 #define FACT_TORCH_MODULES_FROZEN           "torch.modules.frozen"
+#define FACT_TORCH_AGAIN                    "torch.again"
+#define FACT_TORCH_BACKWARD_AGAIN           "torch.backward.again"
 #define FACT_TORCH_DDP                      "torch.ddp"
 #define FACT_TORCH_DDP_WHERE                "torch.ddp.where"
 #define FACT_TORCH_DDP_BUFFERS              "torch.ddp.buffers"

@@ -38,6 +38,9 @@ void lines_know_node(const void *object, uint64_t number);
 /* Tells a module of PyTorch (an object that stays alive) and its name: work launched from within
  * one of its methods counts for this module. */
 void lines_know_module(const void *object, const char *name);
+/* The n-th of the user's own functions that stood on the stack of a launch ("Net.forward"), with its
+ * file. NULL: there are no more. */
+const char *frames_seen(size_t n, const char **file);
 /* The calling thread enters backward(), or has left it. */
 void lines_backward(bool begins);
 

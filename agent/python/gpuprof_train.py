@@ -8,6 +8,8 @@ apply = hook.here["apply"]
 switched = hook.here["switches"]
 ranks = hook.here["ranks"]
 calls = hook.here["calls"]
+again = hook.here["again"]
+passes = hook.here["passes"]
 
 
 # ---- steps and the optimizer ------------------------------------------------------------------
@@ -168,6 +170,9 @@ def note_backward(*args, **__):
     if backwards <= 3 and not hook.only_steps:
         know_node(args)
     calls.at_backward()
+    again.at_backward()
+    if not hook.only_steps:
+        passes.look(args)
     if backwards <= 3 and torch.is_anomaly_enabled():
         fact(facts.TORCH_ANOMALY_MODE, "True")
     if backwards in (3, 10, 30) and not hook.only_steps:
@@ -192,6 +197,7 @@ def hook_backward():
 def hook_module(module):
     wrap(module.Module, "train", hook.TRAIN)
     switched.hook_double(module)
+    again.hook_module(module)
 
 
 @guarded

@@ -116,6 +116,8 @@ AGENT_EXPORT void gpuprof_hook_evaluating(int on);
 AGENT_EXPORT void gpuprof_hook_lines(void);
 /* A node of PyTorch's autograd graph and its _sequence_nr(). */
 AGENT_EXPORT void gpuprof_hook_node(const void *object, unsigned long long number);
+/* The n-th of the user's own functions that launched work, and its file; NULL: there are no more. */
+AGENT_EXPORT const char *gpuprof_hook_launcher(int n, const char **file);
 AGENT_EXPORT void gpuprof_hook_module(const void *object, const char *name);
 
 bool hook_is_python(void); /* the program's file is named python... */

@@ -26,6 +26,8 @@ const struct dialect dialect_any = {
             [ACTION_DIFFERENTIATE_LESS] =
                 "a penalty on gradients every 8 or 16 steps, times that number; no second "
                 "derivative where no gradient goes through the first",
+            [ACTION_SUM_LOSSES] = "one backward pass from the sum of the losses gives the same "
+                                  "gradients",
             [ACTION_SET_COMPUTE_THREADS] =
                 "OMP_NUM_THREADS={threads}, or torch.set_num_threads({threads})",
             [ACTION_LOOK_AT_KERNEL] =

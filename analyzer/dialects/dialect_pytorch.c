@@ -186,8 +186,14 @@ const struct dialect dialect_pytorch = {
                 "compute it once per step, not for each micro-batch or layer}{!in_modules:if "
                 "nobody uses the result, leave the call "
                 "out; if the same weights and inputs come again, keep it}}}",
+            [ACTION_SUM_LOSSES] = "sum(losses).backward() once, without retain_graph=True: the "
+                                  "gradients are the same; "
+                                  "losses with weights of their own are summed with them",
             [ACTION_DIFFERENTIATE_LESS] =
-                "a penalty on gradients every 8 or 16 steps, times that number, in place of each "
+                "{?loop:one call for all: torch.autograd.grad(outputs, inputs, "
+                "torch.eye(n)[:, None].expand(-1, batch, -1), is_grads_batched=True), or "
+                "torch.func.vmap(torch.func.jacrev(f)); and }a penalty on gradients every 8 or 16 "
+                "steps, times that number, in place of each "
                 "step; create_graph=False where no gradient goes through it; torch.func.jvp for "
                 "derivatives along few directions",
             [ACTION_DETACH_STATE] =

@@ -116,6 +116,7 @@
     X(EVALUATE_WITHOUT_GRADIENTS, "evaluate_without_gradients", EVALUATE_WITHOUT_GRADIENTS, NULL)  \
     X(KEEP_RESULTS, "keep_results", KEEP_RESULTS, NULL)                                            \
     X(DIFFERENTIATE_LESS, "differentiate_less", DIFFERENTIATE_LESS, NULL)                          \
+    X(SUM_LOSSES, "sum_losses", SUM_LOSSES, NULL)                                                  \
     X(FUSE_OPTIMIZER, "fuse_optimizer", FUSE_OPTIMIZER, "optimizer=fused")                         \
     X(MERGE_GROUPS, "merge_groups", FUSE_OPTIMIZER, NULL)                                          \
     X(UPDATE_BY_LISTS, "update_by_lists", FUSE_OPTIMIZER, "optimizer=foreach")                     \

@@ -60,6 +60,14 @@ CAUSES = {
                "wide = Rounded(512, 65536, bias=False).cuda()\nx = x[:64]",
                "loss = wide(out).square().mean()",
                "forward-only", ["within modules that no backward pass", "pieces.py:12"], 3),
+    "again": ("def positions():\n    n = torch.arange(65536 * 512, device='cuda').view(65536, 512) * 1.5\n"
+              "    for _ in range(60):\n        n = n.sin()\n    return n\nonce = positions()",
+              "loss = (out + (once if mended else positions())).square().mean()",
+              "computed-again", ["positions()", "again.py:11", "100 % of the calls read the same tensors"], 3),
+    "losses": ("heads = [torch.nn.Linear(512, 4).cuda() for _ in range(3)]",
+               "losses = [head(out).square().mean() for head in heads]\n    loss = sum(losses)\n"
+               "    mended or [one.backward(retain_graph=True) for one in losses[1:]]",
+               "repeated-backward", ["3 backward passes go through one graph", "losses.py:15"], 3),
 }
 
 

@@ -1,6 +1,7 @@
 /* Fires if much of the step are gradients of gradients: a backward pass that keeps its graph, and another
  * one that goes through it. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/training/twice.h"
 
 static enum query_take takes(const struct facts *f, uint32_t op, const void *marks)
@@ -29,6 +30,10 @@ static void check_double_backward(const struct facts *f, struct arena *arena, st
     outcome_evidence_per(o, "GPU time of the backward passes behind them",
                          ms(per_step(f, all.busy_ns) - first_ns), "ms", NULL);
     o->remedy.object.place = twice.place;
+    bool loop = twice.calls >= RULES_LOOP_OF_GRADIENTS * f->steps.used;
+    o->remedy.conditions[CONDITION_LOOP] = loop;
+    if (loop)
+        o->title = "Take the gradients of all outputs in one call, and less often";
     o->error_class = ERROR_RERUN_DECIDES; /* the loss without it keeps a part of that pass */
     o->edit = (struct edit){.kind = &edit_remove, .at.op_marks = twice.marks, .best_case = true};
     outcome_fires(

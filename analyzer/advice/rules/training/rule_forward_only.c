@@ -3,6 +3,7 @@
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/kernels/modules.h"
+#include "analyzer/queries/training/computed.h"
 #include "analyzer/queries/training/eval.h"
 #include "base/keymap.h"
 #include "wire/fact_keys.h"
@@ -28,7 +29,8 @@ struct pass {
     struct work module;
     bool *marks;
     struct query_module frozen;
-    bool function; /* it is a function's work in modules, without products */
+    struct query_computed again; /* these functions have a finding of their own (computed-again) */
+    bool function;               /* it is a function's work in modules, without products */
 };
 
 static bool same_line(const struct row_stack *x, const struct row_stack *y)
@@ -57,7 +59,8 @@ static uint32_t line_of(struct pass *p, uint32_t op)
     uint32_t line = tl_op_line(p->f->tl, op);
     bool counts = line && p->f->tl->stacks[tl_line_stack(line)].line > 0 && query_used(p->f, op) &&
                   o->api != TL_NONE && query_is_optimizer(p->f, op) == QUERY_NO &&
-                  !(p->evaluating && p->evaluating[o->api]);
+                  !(p->evaluating && p->evaluating[o->api]) &&
+                  !query_computes_again(p->f, &p->again, op);
     return counts ? first_row(p, tl_line_stack(line)) : TL_NONE;
 }
 
@@ -230,7 +233,9 @@ static bool cannot_tell(const struct facts *f, struct outcome *o)
 static void check_forward_only(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     int64_t evaluations;
-    struct pass p = {.f = f, .frozen = query_module_of(f->tl, FACT_TORCH_MODULES_FROZEN)};
+    struct pass p = {.f = f,
+                     .frozen = query_module_of(f->tl, FACT_TORCH_MODULES_FROZEN),
+                     .again = query_computed(f, arena)};
     uint32_t most;
     if (cannot_tell(f, o))
         return;

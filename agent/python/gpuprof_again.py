@@ -1,0 +1,284 @@
+"""Finds functions of the program that compute again what they have computed: over some steps it watches the
+functions that launch work, and compares what each call can read with what the last calls could read."""
+import functools
+import os
+import sys
+import threading
+import types
+import weakref
+
+facts = hook.here["facts"]
+torch = hook.torch
+
+BEGINS, ENDS = 4, 8  # backward passes; without any, calls of the first module
+LAST, MOST_READ, DEEPEST, MOST_FUNCTIONS, LEAST = 8, 2048, 5, 64, 0.5
+PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), torch.dtype, torch.device, torch.Size,
+         torch.layout, torch.memory_format)
+# What says nothing about data, and does not change.
+FIXED = (types.ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, type, property)
+# Who calls one of these computes something else each time.
+DRAWS = {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "normal_", "uniform_",
+         "random_", "bernoulli", "bernoulli_", "multinomial", "exponential_", "dropout", "sample", "rsample", "random",
+         "shuffle", "choice", "choices", "uniform", "gauss", "time", "perf_counter", "monotonic", "open", "input"}
+state = threading.local()
+watched = []  # functions that are watched: their Seen
+undo = []
+passes = calls_of_first = 0
+first = None  # the module that was called first: its calls count where nothing is trained
+over = False
+
+
+class Unknown(Exception):
+    """What the call reads cannot be compared."""
+
+
+class Seen:
+    """The calls of one function: how many, how many of them could read what an earlier one could, and how
+    many were made within such a call of another function."""
+
+    def __init__(self, function):
+        self.function, self.name = function, function.__code__.co_qualname
+        self.last, self.calls, self.again, self.within, self.unknown = [], 0, 0, 0, False
+
+    def share(self):
+        """Of the calls that had one before them."""
+        return self.again / max(1, self.calls - self.within - 1)
+
+
+class Reads:
+    """What a call can read: tensors, each with a number that a write changes, and plain values. Holds no
+    tensor alive."""
+
+    def __init__(self):
+        self.tensors, self.values, self.met, self.at = [], [], set(), 0
+
+    def add(self, thing, depth=0):
+        kind = type(thing)
+        if kind in PLAIN:
+            self.values.append(thing)
+            return
+        if isinstance(thing, FIXED) or id(thing) in self.met:
+            return
+        self.met.add(id(thing))
+        if depth > DEEPEST or len(self.met) > MOST_READ:
+            raise Unknown
+        if isinstance(thing, torch.Tensor):
+            self.add_tensor(thing)
+        elif isinstance(thing, torch.nn.Module):
+            self.add_module(thing)
+        elif kind in (list, tuple, set, frozenset, torch.nn.ParameterList):
+            for one in thing:
+                self.add(one, depth + 1)
+        elif kind is dict:
+            for name, one in thing.items():
+                self.add(name, depth + 1)
+                self.add(one, depth + 1)
+        elif isinstance(thing, types.FunctionType):
+            self.add_function(thing, depth)
+        elif isinstance(thing, types.MethodType):
+            self.add(thing.__func__, depth + 1)
+            self.add(thing.__self__, depth + 1)
+        elif isinstance(thing, functools.partial):
+            for one in (thing.func, thing.args, thing.keywords):
+                self.add(one, depth + 1)
+        elif vars_of(thing) is not None:
+            self.add(vars_of(thing), depth + 1)
+        else:
+            raise Unknown
+
+    def add_tensor(self, tensor):
+        if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+            raise Unknown
+        learnt = passes if tensor.requires_grad else -1  # an optimizer may write without a trace
+        version = 0 if tensor.is_inference() else tensor._version
+        self.tensors.append((weakref.ref(tensor), version, learnt))
+
+    def add_module(self, module):
+        for one in module.modules():
+            self.met.add(id(one))
+            self.values.append(one.training)
+            if one.training and one.__dict__.get("p"):
+                raise Unknown  # dropout
+            for name, value in one.__dict__.items():
+                if name in ("_parameters", "_buffers"):
+                    self.add({k: v for k, v in value.items() if v is not None}, DEEPEST - 1)
+                elif not name.startswith("_"):
+                    self.add(value, DEEPEST - 2)
+
+    def add_function(self, function, depth):
+        """What its code names: globals, and what it has closed over."""
+        code = function.__code__
+        if code.co_filename.startswith(hook.torch_folder) or not is_users(code.co_filename):
+            return
+        if DRAWS & set(code.co_names) or code.co_flags & 0x2a0:  # a generator, a coroutine
+            raise Unknown
+        for name in code.co_names:
+            if name in function.__globals__:
+                self.add(function.__globals__[name], depth + 1)
+        for cell in function.__closure__ or ():
+            self.add(cell.cell_contents, depth + 1)
+
+    def same(self, other):
+        return (len(self.tensors) == len(other.tensors) and self.values == other.values
+                and all(a() is not None and a() is b() and u == v and m == n
+                        for (a, u, m), (b, v, n) in zip(self.tensors, other.tensors)))
+
+
+def vars_of(thing):
+    """Attributes of an object of the program's own class, which does nothing by itself when it is read."""
+    kind = type(thing)
+    from_user = is_users(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")
+    return thing.__dict__ if from_user and hasattr(thing, "__dict__") and not hasattr(kind, "__next__") else None
+
+
+def is_users(path):
+    return bool(path) and not path.startswith((hook.torch_folder, hook.FOLDER, "<")) and "-packages" + os.sep not in path and (
+        not path.startswith(os.path.dirname(os.__file__) + os.sep))
+
+
+# ---- calls --------------------------------------------------------------------------------------
+
+def begins(seen, args, named):
+    stack = state.__dict__.setdefault("stack", [])
+    inside = any(same for _, same in stack)
+    same = False
+    seen.calls += 1
+    if inside:
+        seen.within += 1
+    elif not seen.unknown:
+        same = compare(seen, args, named)
+    stack.append((seen, same))
+
+
+def compare(seen, args, named):
+    now = Reads()
+    try:
+        now.add_function(seen.function, 0)
+        for one in (args, named):
+            now.add(one)
+    except (Unknown, ValueError, RuntimeError):  # an empty cell; a dictionary that another thread writes
+        seen.unknown = True
+        return False
+    same = bool(now.tensors or not args) and any(now.same(before) for before in seen.last)
+    seen.again += same
+    seen.last = [*seen.last[1 - LAST:], now]
+    return same
+
+
+def ended(seen):
+    stack = state.__dict__.get("stack", [])
+    while stack:  # a call that raised did not end here: its entry goes, too
+        if stack.pop()[0] is seen:
+            return
+
+
+def watch(function):
+    seen = Seen(function)
+
+    @hook.guarded
+    def before(*args, **named):
+        begins(seen, args, named)
+
+    @hook.guarded
+    def after(*args, **named):
+        ended(seen)
+
+    watched.append(seen)
+    for kind, note in ((hook.AFTER, after), (hook.NOTE, before)):
+        undo.append(hook.watch(function, seen.name, kind, hook.encoded(seen.name), note))
+
+
+# ---- which functions -----------------------------------------------------------------------------
+
+def function_of(path, name):
+    """The function of this qualified name in a module from this file."""
+    for module in list(sys.modules.values()):
+        if type(module) is not types.ModuleType or getattr(module, "__file__", None) != path:
+            continue
+        found = module
+        for part in name.split("."):
+            found = vars(found).get(part) if isinstance(found, (type, types.ModuleType)) else None
+        found = getattr(found, "__func__", found)
+        for _ in range(4):  # within decorators
+            code = getattr(found, "__code__", None)
+            if isinstance(found, types.FunctionType) and code.co_filename == path and code.co_qualname == name:
+                return found
+            found = getattr(found, "__wrapped__", None)
+    return None
+
+
+@hook.guarded
+def begin():
+    """Watches the functions that have launched work so far."""
+    n, path = 0, hook.ctypes.c_char_p()
+    while len(watched) < MOST_FUNCTIONS:
+        name = hook.agent.gpuprof_hook_launcher(n, hook.ctypes.byref(path))
+        if name is None:
+            break
+        n += 1
+        function = function_of(path.value.decode("utf-8", "replace"), name.decode("utf-8", "replace"))
+        if function and not function.__code__.co_flags & 0x2a0:
+            watch(function)
+    hook.undo_at_compile.append(end)
+
+
+def end():
+    global over
+    over = True
+    while undo:
+        undo.pop()()
+
+
+@hook.guarded
+def tell():
+    """Records the functions of which half of the calls or more computed again, and those that only they
+    call."""
+    end()
+    again = [s for s in watched if s.calls > 1 and s.share() >= LEAST]
+    if again:
+        most = max(s.share() for s in again)
+        inner = [s for s in watched if s.within and s.within >= LEAST * s.calls and s not in again]
+        code = again[0].function.__code__
+        names = "; ".join(s.name for s in [*again, *inner][:16])
+        hook.fact(facts.TORCH_AGAIN, f"{names}, {100 * most:.0f} % at {hook.short(code.co_filename)}:{code.co_firstlineno}")
+    elif watched:
+        hook.fact(facts.TORCH_AGAIN, f"none of {len(watched)} functions")
+    watched.clear()
+
+
+def possible():
+    return not (over or sys.version_info < (3, 11) or facts.TORCH_COMPILE in hook.known
+                or os.environ.get("GPUPROF_LINES") == "0")
+
+
+def at_backward():
+    """A forward pass is over."""
+    global passes
+    passes += 1
+    if not possible():
+        return
+    if passes == BEGINS:
+        begin()
+    elif passes == ENDS:
+        tell()
+
+
+@hook.guarded
+def called(module, *args, **named):
+    """Without training the calls of the first module show how far the loop is. Returns True when it need not
+    be called again."""
+    global first, calls_of_first
+    if passes or not possible():
+        return True
+    first = first or weakref.ref(module)
+    if first() is module:
+        calls_of_first += 1
+        if calls_of_first == BEGINS:
+            begin()
+        elif calls_of_first == ENDS + 1:
+            tell()
+    return False
+
+
+def hook_module(module):
+    hook.wrap(module.Module, "__call__", hook.NOTE, note=called)

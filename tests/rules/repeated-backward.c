@@ -1,0 +1,45 @@
+/* Cases of the rule repeated-backward: when it fires and when it is silent. It needs a fact of the hook, so it never cannot tell.
+ * No trainer plants it: they have one loss. */
+#include "tests/unit/rule_case.h"
+
+/* Steps of 10 ms: forward 2 ms, and `passes` backward passes of 2 ms each, of which the shared part
+ * takes 1.6 ms. */
+static struct builder loop(const char *again, int passes)
+{
+    static const char *const heads[] = {"head_a_bwd", "head_b_bwd", "head_c_bwd"};
+    struct builder b = build_start();
+    build_meta(&b, "torch.version", "2.14.1");
+    if (again)
+        build_meta(&b, "torch.backward.again", again);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100 + 10 * i);
+        build_kernel(&b, case_gemm, at, at + US(10), MS(2));
+        for (int k = 0; k < passes; k++) {
+            int64_t from = at + US(100) + MS(2) * k;
+            build_range(&b, "backward", from, from + US(100));
+            build_kernel(&b, heads[k], from + US(10), at + MS(2.1 + 2 * k), US(400));
+            build_kernel(&b, "trunk_bwd", from + US(30), at + MS(2.5 + 2 * k), MS(1.6));
+        }
+        build_range(&b, "step", at, at + MS(10));
+    }
+    return b;
+}
+
+TEST(of_three_losses)
+{
+    struct builder b = loop("3 passes, 80 % at train.py:30", 3);
+    const struct outcome *o = case_verdict(build_analyze(&b), "repeated-backward", RULE_FIRES);
+    ck_assert_str_eq(o->remedy.object.place, "train.py:30");
+    case_does(o, ACTION_SUM_LOSSES);
+    ck_assert_int_ge(o->saves_high_ns, MS(3.2));
+    ck_assert_int_le(o->saves_high_ns, MS(3.6));
+}
+
+TEST(of_one_loss)
+{
+    struct builder b =
+        loop("3 passes, 80 % at train.py:30", 1); /* only the first steps had several */
+    case_verdict(build_analyze(&b), "repeated-backward", RULE_SILENT);
+    b = loop(NULL, 3); /* each of a graph of its own */
+    case_verdict(build_analyze(&b), "repeated-backward", RULE_SILENT);
+}
