@@ -15,6 +15,7 @@
 #define FACT_PROGRAM_SETTINGS               "program.settings"
 #define FACT_TORCH_LOADER                   "torch.loader"
 #define FACT_TORCH_BATCH                    "torch.batch"
+#define FACT_TORCH_BATCH_TENSORS            "torch.batch.tensors"
 #define FACT_TORCH_BATCH_BYTES              "torch.batch.bytes"
 #define FACT_TORCH_INPUT                    "torch.input"
 #define FACT_TORCH_PADDING                  "torch.padding"

@@ -265,6 +265,7 @@ def note_batch(batch):
              for t in tensors]
     if found:
         fact(facts.TORCH_BATCH, ", ".join(found[:8]))
+        fact(facts.TORCH_BATCH_TENSORS, len(found))
         fact(facts.TORCH_BATCH_BYTES, sum(t.numel() * t.element_size() for t in tensors))
 
 

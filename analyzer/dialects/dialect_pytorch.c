@@ -41,7 +41,8 @@ const struct dialect dialect_pytorch = {
                                    "gpuprof run records what each takes",
             [ACTION_HAND_OVER_LESS] =
                 "use larger batches, each with few large tensors instead of many small ones or "
-                "Python objects: the transfer between processes costs more than making the batch",
+                "Python objects (join the samples' in the collate function): the transfer between "
+                "processes costs more than making the batch",
             [ACTION_SHARD_DATASET] =
                 "{?shards_itself:{loader num_workers persistent_workers}: its __iter__ asks for "
                 "get_worker_info(), so check that each worker yields a part of its own, then time "

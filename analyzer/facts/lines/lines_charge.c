@@ -24,6 +24,8 @@ struct pass {
     struct stack_line *stacks;
     uint32_t *stack_of; /* by sample: index in timeline.stacks, or TL_NONE */
     struct charged *charged;
+    uint32_t *hooks; /* samples of autograd's threads that run Python, in time */
+    size_t hook_count;
     struct cpu_spans *cpu; /* without a GPU: what the training thread does when */
 };
 
@@ -104,6 +106,39 @@ static size_t first_after(const struct stretches *at, int64_t ns)
     return low;
 }
 
+/* True for a thread's look at Python that PyTorch calls within a backward pass: a hook of a gradient, a
+ * function's own backward(). Threads of Python begin in threading's bootstrap. */
+static bool is_hook(const struct pass *p, const struct row_stack_sample *s, uint32_t stack)
+{
+    const struct timeline *t = p->f->tl;
+    uint32_t thread = timeline_thread_index(t, s->thread), main = p->f->steps.main_thread;
+    if (stack == TL_NONE || s->looks <= 0 || p->stacks[stack].line == TL_NONE ||
+        thread == TL_NONE || thread == main ||
+        t->threads[thread].process != t->threads[main].process)
+        return false;
+    uint32_t root = stack;
+    for (uint32_t up = root; up != TL_NONE; up = timeline_stack_index(t, t->stacks[up].caller))
+        root = up;
+    return !strstr(tl_text(t, t->stacks[root].function), "_bootstrap");
+}
+
+/* Of the row's looks in the stretch: those at which a thread of autograd ran Python are that thread's. */
+static int64_t charge_hooks(struct pass *p, const struct row_stack_sample *s,
+                            const struct stretch *at)
+{
+    int64_t from = s->start_ns > at->start_ns ? s->start_ns : at->start_ns,
+            to = s->end_ns < at->end_ns ? s->end_ns + FACTS_TOGETHER_NS : at->end_ns, all = 0;
+    for (size_t i = 0; i < p->hook_count; i++) {
+        const struct row_stack_sample *hook = &p->f->tl->stack_samples[p->hooks[i]];
+        int64_t looks = looks_before(hook, to) - looks_before(hook, from);
+        if (looks <= 0)
+            continue;
+        charge(p, hook, p->stack_of[p->hooks[i]], at->part, looks);
+        all += looks;
+    }
+    return all;
+}
+
 /* Charges each look of the row that lies in a stretch. The stretches are sorted by time. */
 static void charge_sample(struct pass *p, const struct row_stack_sample *s, uint32_t stack,
                           const struct stretches *at)
@@ -111,6 +146,8 @@ static void charge_sample(struct pass *p, const struct row_stack_sample *s, uint
     for (size_t i = first_after(at, s->start_ns); i < at->n && at->at[i].start_ns <= s->end_ns;
          i++) {
         int64_t looks = looks_before(s, at->at[i].end_ns) - looks_before(s, at->at[i].start_ns);
+        if (looks > 0 && p->hook_count && does_of(p, s, stack) == LINE_BACKWARD)
+            looks -= charge_hooks(p, s, &at->at[i]);
         if (looks > 0)
             charge(p, s, stack, at->at[i].part, looks);
     }
@@ -346,7 +383,13 @@ static int begin(struct pass *p)
     p->stack_of = malloc((t->stack_sample_count + 1) * sizeof *p->stack_of);
     for (size_t i = 0; p->stack_of && i < t->stack_sample_count; i++)
         p->stack_of[i] = timeline_stack_index(t, t->stack_samples[i].stack);
-    return p->stacks && p->charged && p->stack_of ? 0 : -1;
+    p->hooks = malloc((t->stack_sample_count + 1) * sizeof *p->hooks);
+    if (!p->stacks || !p->charged || !p->stack_of || !p->hooks)
+        return -1;
+    for (size_t i = 0; i < t->stack_sample_count; i++)
+        if (is_hook(p, &t->stack_samples[i], p->stack_of[i]))
+            p->hooks[p->hook_count++] = (uint32_t)i;
+    return 0;
 }
 
 static void count_looks(struct pass *p)
@@ -383,5 +426,6 @@ int lines_measure(struct facts *f, struct err *e)
     free(p.stacks);
     free(p.charged);
     free(p.stack_of);
+    free(p.hooks);
     return rc < 0 ? err_no_memory(e) : 0;
 }

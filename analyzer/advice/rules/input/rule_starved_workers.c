@@ -1,8 +1,10 @@
 /* Fires if the loader's workers are ready to run but have no core. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/input/feed.h"
+#include "analyzer/queries/input/handed.h"
 #include "analyzer/queries/input/loader.h"
 
 /* Returns why another rule answers instead, or NULL. */
@@ -84,6 +86,9 @@ static void check_starved_workers(const struct facts *f, struct arena *arena, st
     const char *not_now = why_not_now(f, arena, &l, o->why);
     if (!not_now && starting && idle * QUERY_WORTH < f->step_ns)
         not_now = "the GPU waits for workers that are started anew: see worker-startup";
+    if (!not_now && query_handed_ns(f) * 2 >= idle && query_batch_tensors(f) >= RULES_MANY_TENSORS)
+        not_now =
+            "most of the wait is for tensors that are taken over one by one: see many-tensors";
     if (not_now) {
         o->verdict = RULE_SUPPRESSED;
         o->why = not_now;
