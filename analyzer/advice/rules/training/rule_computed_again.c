@@ -131,7 +131,8 @@ const struct rule rule_computed_again = {
         "each function that launches work can read: its arguments, its object's attributes, the "
         "globals that it names, and what it has closed over. Where all tensors are the same ones "
         "and unwritten, all other values equal, and no name in it draws random numbers, the result "
-        "is the same. A function that reads a batch is not told of, nor are lines within one: put "
-        "such work into a function of its own and keep what it returns.",
+        "is the same. A function that reads a batch is never named, and neither are single lines "
+        "of "
+        "it: move such work into a function of its own, and keep what that returns.",
     .remedy = {.action = ACTION_KEEP_RESULTS, .object.kind = OBJECT_CALL},
 };
