@@ -135,7 +135,29 @@ def update_by_lists(files, remedy, place):
 
 @action("launch_as_graph")
 def launch_as_graph(files, remedy, place):
-    return compile_model(files, 'mode="reduce-overhead"')
+    """Graphs of a backward pass cannot add to gradients that are there: PyTorch ends the program. So they are set to None."""
+    for source in files:
+        for call in source.calls({"backward"}):
+            if keeps_gradients(source, call):
+                raise CannotEdit(f"line {call.lineno} adds to the gradients of the pass before, which a graph cannot")
+    note = compile_model(files, 'mode="reduce-overhead"')
+    for source, call in zeroing(files):
+        for keyword in call.keywords:
+            source.drop_keyword(call, keyword)
+        for value in call.args:
+            source.replace(value, "True")
+    return note
+
+
+def keeps_gradients(source, backward):
+    """The loop around a backward pass zeroes gradients elsewhere, or in some of its turns."""
+    loop = backward
+    while loop is not None and not isinstance(loop, (ast.For, ast.While, ast.FunctionDef)):
+        loop = source.parents.get(loop)
+    if loop is None or isinstance(loop, ast.FunctionDef) or not source.calls({"zero_grad"}):
+        return False
+    every_turn = [n for n in loop.body if not isinstance(n, (ast.If, ast.For, ast.While))]
+    return not any(isinstance(c, ast.Call) and last_name(c) == "zero_grad" for n in every_turn for c in ast.walk(n))
 
 
 @action("fuse_pointwise")
@@ -166,12 +188,18 @@ def compile_model(files, arguments):
 
 @action("overwrite_gradients")
 def overwrite_gradients(files, remedy, place):
-    found = [(s, c, k) for s in files for c in s.calls({"zero_grad"}) for k in c.keywords
-             if k.arg == "set_to_none" and s.written(k.value) != "True"]
+    found = [(s, c, k) for s, c in zeroing(files) for k in c.keywords]
     if not found:
         raise CannotEdit("no zero_grad(set_to_none=False)")
     for source, call, keyword in found:
         source.drop_keyword(call, keyword)
+
+
+def zeroing(files):
+    """Calls of zero_grad that keep the gradients: (source, call)."""
+    return [(s, c) for s in files for c in s.calls({"zero_grad"})
+            if any(k.arg == "set_to_none" and s.written(k.value) != "True" for k in c.keywords) or
+            any(isinstance(a, ast.Constant) and a.value is False for a in c.args)]
 
 
 @action("measure_algorithms")

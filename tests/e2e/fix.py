@@ -86,6 +86,15 @@ CASES = {
         "import re\nre.compile('x')\nif 1:\n\tm = N()\n\to = SGD(m.net.parameters(),\n\t        lr=1)\n\tgo()\n",
         "import re\nre.compile('x')\nif 1:\n\tm = N()\n\to = SGD(m.net.parameters(),\n\t        lr=1)\n"
         "\tm.net.compile(mode=\"reduce-overhead\")\n\tgo()\n"),
+    "a graph needs gradients that are set to None": (
+        ("launch_as_graph", NO_PLACE, {}, [], None),
+        "m = N()\no = SGD(m.parameters())\nfor x in d:\n    o.zero_grad(set_to_none=False); m.zero_grad(False)\n    m(x).backward()\n",
+        "m = N()\no = SGD(m.parameters())\nm.compile(mode=\"reduce-overhead\")\nfor x in d:\n    o.zero_grad(); m.zero_grad(True)\n"
+        "    m(x).backward()\n"),
+    "and no sums of them": (
+        ("launch_as_graph", NO_PLACE, {}, [], None),
+        "m = N()\no = SGD(m.parameters())\nfor i, x in d:\n    m(x).backward()\n    if i % 4 == 3:\n        o.step()\n        o.zero_grad()\n",
+        "!line 4 adds to the gradients of the pass before, which a graph cannot"),
     "but not twice": (
         ("launch_as_graph", NO_PLACE, {}, [], None), "m = torch.compile(N())\no = SGD(m.parameters())\n",
         "!train.py calls compile already"),
@@ -195,6 +204,12 @@ def together(build, checks):
     after = applied(folder, patch)
     checks.check(status == 0 and after.startswith("x = DataLoader(d, num_workers=2, persistent_workers=True, pin_memory=True)\n"),
                  "changes of one call", after)
+    same = fresh(build)
+    with open(os.path.join(same, "train.py"), "w", encoding="utf-8") as f:
+        f.write("o = SGD(m.parameters())\no.zero_grad(set_to_none=False)\n")
+    _, patch, why = fixed(same, finding("overwrite_gradients", None, {}, [], None), finding("launch_as_graph", None, {}, [], None))
+    after = applied(same, patch)
+    checks.check(after == 'o = SGD(m.parameters())\nm.compile(mode="reduce-overhead")\no.zero_grad()\n', "the same change twice", after + why)
     whole = fixed(folder, finding("fuse_pointwise", 1, {}, [], None), script=os.path.join(folder, "train.py"))
     checks.check("files" not in whole[2], "a program that was recorded by its whole path", whole[2])
     other = fixed(folder, finding("fuse_pointwise", 1, {}, [], None), script="/elsewhere/train.py")
