@@ -166,12 +166,21 @@ def fuse_pointwise(files, remedy, place):
 
 
 def compile_model(files, arguments):
-    """Module.compile() compiles in place: names of parameters, and checkpoints, stay. The model is the one whose parameters the
-    program's only optimizer gets."""
-    found = []
+    """Module.compile() compiles in place: names of parameters, and checkpoints, stay."""
     for source in files:
         if any(name_of(c.func) not in ("re.compile", "compile") for c in source.calls({"compile"})):
             raise CannotEdit(f"{source.shown} calls compile already")
+    source, statement, model = only_model(files)
+    if any(b".compile(" in text for _, _, text in source.changes):
+        raise CannotEdit("a change above compiles it already")
+    source.insert_after(statement, f"{model}.compile({arguments})")
+    return "the first steps compile, and take minutes for large models"
+
+
+def only_model(files):
+    """(source, statement, name): the model whose parameters the program's only optimizer gets, and where it gets them."""
+    found = []
+    for source in files:
         for call in source.nodes(ast.Call):
             first = call.args[0] if call.args else None
             if (isinstance(first, ast.Call) and last_name(first) == "parameters" and isinstance(first.func, ast.Attribute) and
@@ -179,11 +188,37 @@ def compile_model(files, arguments):
                 found.append((source, source.parents[call], source.written(first.func.value)))
     if len(found) != 1:
         raise CannotEdit(f"{len(found) or 'no'} optimizers of MODEL.parameters() in {', '.join(s.shown for s in files)}")
-    source, statement, model = found[0]
-    if any(b".compile(" in text for _, _, text in source.changes):
-        raise CannotEdit("a change above compiles it already")
-    source.insert_after(statement, f"{model}.compile({arguments})")
-    return "the first steps compile, and take minutes for large models"
+    return found[0]
+
+
+@action("use_channels_last")
+def use_channels_last(files, remedy, place):
+    """The format of the weights is that of what a convolution makes. Module.to() keeps the parameters that the optimizer has."""
+    for source in files:
+        for node in source.nodes(ast.Attribute):
+            if node.attr == "channels_last":
+                raise CannotEdit(f"line {node.lineno} asks for it; see that the model and what it gets have this format")
+    source, statement, model = only_model(files)
+    source.insert_after(statement, f"{model}.to(memory_format=torch.channels_last)")
+    return "the first convolution then converts each batch; x.to(memory_format=torch.channels_last) where it is copied saves that"
+
+
+@action("keep_activations")
+def keep_activations(files, remedy, place):
+    """checkpoint(f, x, use_reentrant=False) becomes f(x)."""
+    own = {"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop"}
+    found = [(s, c) for s in files for c in s.calls_of("torch.utils.checkpoint", "checkpoint")]
+    if not found:
+        raise CannotEdit("no call of torch.utils.checkpoint.checkpoint")
+    for source, call in found:
+        if not call.args or isinstance(call.args[0], ast.Starred) or any(k.arg is None for k in call.keywords):
+            raise CannotEdit(f"line {call.lineno} does not write what it computes again")
+        function = source.written(call.args[0])
+        if not isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
+            function = f"({function})"
+        rest = [*call.args[1:], *(k for k in call.keywords if k.arg not in own)]
+        source.replace(call, f"{function}({', '.join(source.written(a) for a in rest)})")
+    return "it takes more memory"
 
 
 @action("overwrite_gradients")
@@ -273,6 +308,28 @@ def no_empty_cache(files, remedy, place):
 @action("set_compute_threads")
 def no_thread_limit(files, remedy, place):
     delete_call(files, {"set_num_threads"}, place)
+
+
+@action("collect_garbage_rarely")
+def collect_no_garbage(files, remedy, place):
+    delete_call(files, {"collect"}, place)
+
+
+CLOCKS = {"time", "perf_counter", "monotonic", "perf_counter_ns", "time_ns", "monotonic_ns", "default_timer", "elapsed_time"}
+
+
+@action("remove_synchronize")
+def no_synchronize(files, remedy, place):
+    """Not where a clock is read beside it: then the program measures a time, which would be wrong."""
+    source, call = one_call(files, {"synchronize"}, place)
+    block = source.block(source.statement(call))
+    at = block.index(source.statement(call))
+    for beside in block[max(0, at - 1):at + 2]:
+        if any(isinstance(c, ast.Call) and last_name(c) in CLOCKS for c in ast.walk(beside)):
+            raise CannotEdit(f"line {call.lineno} waits for a time that the program measures")
+    if name_of(call.func).rpartition(".")[0] not in ("torch.cuda", "cuda", "torch.accelerator"):
+        raise CannotEdit(f"line {call.lineno} waits for one stream or event")
+    delete_call(files, {"synchronize"}, place)
 
 
 def delete_call(files, names, place):

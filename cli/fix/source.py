@@ -120,11 +120,25 @@ class Source:
             raise CannotEdit(f"{self.shown} does not import {module} by that name")
         self.insert_after(imports[-1], text)
 
+    def block(self, statement):
+        """The list of statements in which it stands."""
+        return next(b for _, b in ast.iter_fields(self.parents[statement]) if isinstance(b, list) and statement in b)
+
+    def calls_of(self, module, name):
+        """Calls of a function of a module, by whatever name the file has it."""
+        names = {f"{module}.{name}"}
+        parent, _, last = module.rpartition(".")
+        for node in self.nodes((ast.Import, ast.ImportFrom)):
+            for a in node.names:
+                if isinstance(node, ast.Import):
+                    names |= {f"{a.asname}.{name}"} if a.name == module and a.asname else set()
+                elif (node.module, a.name) in ((module, name), (parent, last)):
+                    names.add((a.asname or a.name) + (f".{name}" if node.module == parent else ""))
+        return [c for c in self.nodes(ast.Call) if name_of(c.func) in names]
+
     def delete(self, statement):
         """A statement that is a line of its own; `pass` stays where a block would be empty."""
-        parent = self.parents[statement]
-        block = next(b for _, b in ast.iter_fields(parent) if isinstance(b, list) and statement in b)
-        if len(block) == 1:
+        if len(self.block(statement)) == 1:
             self.replace(statement, "pass")
             return
         start, end = self.starts[statement.lineno - 1], self.starts[statement.end_lineno]

@@ -116,6 +116,29 @@ CASES = {
     "anomaly mode off": (
         ("stop_anomaly_detection", 1, {}, [], None), "with torch.autograd.detect_anomaly(check_nan=True):\n    go()\n",
         "with torch.autograd.set_detect_anomaly(False):\n    go()\n"),
+    "weights in another format": (
+        ("use_channels_last", NO_PLACE, {}, [], None), "m = N().cuda()\no = SGD(m.parameters())\n",
+        "m = N().cuda()\no = SGD(m.parameters())\nm.to(memory_format=torch.channels_last)\n"),
+    "which some have already": (
+        ("use_channels_last", NO_PLACE, {}, [], None), "m = N().cuda()\nx = x.to(memory_format=torch.channels_last)\n",
+        "!line 2 asks for it; see that the model and what it gets have this format"),
+    "activations are kept": (
+        ("keep_activations", NO_PLACE, {}, [], None),
+        "from torch.utils.checkpoint import checkpoint as again\nimport torch\nx = again(b, x, use_reentrant=False, mask=m)\n"
+        "y = torch.utils.checkpoint.checkpoint(lambda x: f(x),\n  x)\nself.checkpoint(x)\n",
+        "from torch.utils.checkpoint import checkpoint as again\nimport torch\nx = b(x, mask=m)\ny = (lambda x: f(x))(x)\nself.checkpoint(x)\n"),
+    "but a file is not": (
+        ("keep_activations", NO_PLACE, {}, [], None), "from torch.utils import data\ncheckpoint(b, x)\n",
+        "!no call of torch.utils.checkpoint.checkpoint"),
+    "no wait": (
+        ("remove_synchronize", 2, {}, [], None), "for x in d:\n    torch.cuda.synchronize()\n    go(x)\n", "for x in d:\n    go(x)\n"),
+    "a wait for a time": (
+        ("remove_synchronize", 3, {}, [], None), "for x in d:\n    go(x)\n    torch.cuda.synchronize()\n    t += time.time() - a\n",
+        "!line 3 waits for a time that the program measures"),
+    "a wait for one event": (
+        ("remove_synchronize", 1, {}, [], None), "event.synchronize()\n", "!line 1 waits for one stream or event"),
+    "no collection of garbage": (
+        ("collect_garbage_rarely", 2, {}, [], None), "for x in d:\n    gc.collect()\n    go(x)\n", "for x in d:\n    go(x)\n"),
     "64 bits": (
         ("use_single_precision", 1, {}, [], None), "m = N().double()\n", "m = N().float()\n"),
     "64 bits elsewhere, too": (
