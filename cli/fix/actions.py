@@ -246,6 +246,18 @@ def measure_algorithms(files, remedy, place):
     files[0].insert_import_setting("torch", "torch.backends.cudnn.benchmark = True")
 
 
+@action("fix_shapes")
+def search_no_algorithms(files, remedy, place):
+    """Where sizes vary, each new one is searched for again."""
+    source, line = place
+    if "benchmark_on" not in remedy["conditions"] or not source:
+        raise CannotEdit("which sizes a program can keep is the author's to decide")
+    found = [n for n in source.nodes(ast.Assign, line) if any(name_of(t).endswith("cudnn.benchmark") for t in n.targets)]
+    if len(found) != 1:
+        raise CannotEdit(f"line {line} does not set cudnn.benchmark")
+    source.replace(found[0].value, "False")
+
+
 @action("mix_precision", "use_tensor_cores")
 def allow_tf32(files, remedy, place):
     if "tf32_first" not in remedy["conditions"]:

@@ -105,6 +105,11 @@ CASES = {
     "or where it is set now": (
         ("measure_algorithms", NO_PLACE, {}, [], None), "import torch\ntorch.backends.cudnn.benchmark = False\n",
         "import torch\ntorch.backends.cudnn.benchmark = True\n"),
+    "no search where sizes vary": (
+        ("fix_shapes", 2, {}, ["benchmark_on"], "benchmark: True"), "import torch\ntorch.backends.cudnn.benchmark = True  # fast\n",
+        "import torch\ntorch.backends.cudnn.benchmark = False  # fast\n"),
+    "sizes that vary without a search": (
+        ("fix_shapes", NO_PLACE, {}, [], None), "import torch\n", "!which sizes a program can keep is the author's to decide"),
     "no torch under that name": (
         ("measure_algorithms", NO_PLACE, {}, [], None), "from torch import nn\n", "!train.py does not import torch by that name"),
     "TF32 where it saves most": (
