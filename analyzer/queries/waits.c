@@ -2,6 +2,7 @@
  * one pass over the calls and ranges of each thread. */
 #include "analyzer/queries/waits.h"
 
+#include "analyzer/queries/limits.h"
 #include "analyzer/queries/open.h"
 
 #include <string.h>
@@ -148,6 +149,12 @@ static bool behind_upload(const struct timeline *t, const struct thread *thread,
     return false;
 }
 
+/* True if the host reads back more than a value or a size for which an operator would wait. */
+static bool reads_much(const struct timeline *t, const struct api *c)
+{
+    return query_reads_back(t, c) && t->ops[c->op].bytes > QUERY_ANSWER_BYTES;
+}
+
 void query_waits(const struct facts *f, struct query_waits *w)
 {
     const struct timeline *t = f->tl;
@@ -166,6 +173,8 @@ void query_waits(const struct facts *f, struct query_waits *w)
             enum wait_cause cause = behind_upload(t, thread, i) ? WAIT_UPLOAD : cause_at(&open);
             if (cause == WAIT_OTHER && c->kind == API_SYNC_DEVICE)
                 cause = WAIT_EXPLICIT;
+            else if (cause == WAIT_OTHER && reads_much(t, c))
+                cause = WAIT_READ; /* torch.save(), say, which copies storages and not tensors */
             else if (cause == WAIT_OTHER && behind_count(t, thread, i))
                 cause = WAIT_MASK;
             w->count[cause]++;

@@ -374,6 +374,7 @@ TEST(test_item)
 
 /* x[mask] counts its rows first; or an operator that nobody knows waits. The hook names no read. */
 static const char *before_wait;
+static int64_t read_bytes;
 
 static void fill_unnamed(struct builder *b, int64_t at)
 {
@@ -381,7 +382,7 @@ static void fill_unnamed(struct builder *b, int64_t at)
         int64_t t = at + US(2400 * i);
         build_kernel(b, case_gemm, t, t + US(10), US(800));
         build_kernel(b, before_wait, t + US(8), t + US(815), US(5));
-        build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 4, t + US(16), US(810),
+        build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, read_bytes, t + US(16), US(810),
                    t + US(822), US(2));
     }
 }
@@ -395,10 +396,20 @@ TEST(an_operator_waits)
                  {"some_kernel<float>", ACTION_FIND_WAIT}};
     for (int i = 0; i < 2; i++) {
         before_wait = cases[i].kernel;
+        read_bytes = 4;
         const struct advice *a = case_advice_with(fill_unnamed, "torch.version", "2.14.1");
         case_verdict(a, "sync-in-loop", RULE_FIRES);
         case_does(case_outcome(a, "sync-in-loop"), cases[i].action);
     }
+}
+
+/* What reads a megabyte is no operator that waits for a value: the program saves, say. */
+TEST(much_that_is_read_is_no_value_that_an_operator_waits_for)
+{
+    before_wait = "some_kernel<float>";
+    read_bytes = 1 << 20;
+    const struct advice *a = case_advice_with(fill_unnamed, "torch.version", "2.14.1");
+    case_does(case_verdict(a, "sync-in-loop", RULE_FIRES), ACTION_READ_RARELY);
 }
 
 static enum { NOTHING_SAYS, A_RANGE_SAYS, LOOKS_SAY } said; /* what the host does in the pause */
