@@ -426,6 +426,25 @@ static void fill_silence(struct builder *b, int64_t at)
         look_at(b, stack_of(b, "/home/me/train.py", "record", 12), at + MS(i));
 }
 
+/* 3 ms of kernels, a read of a megabyte, and a line that works on it for 6 ms, as torch.save() does. */
+static void fill_save(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 6; i++)
+        build_kernel(b, case_gemm, at + US(10 * i), at + US(20) + US(500 * i), US(498));
+    build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, true, 1 << 20, at + US(100), MS(3.1),
+               at + MS(3.02), US(100));
+    for (int i = 4; i < 9; i++)
+        look_at(b, stack_of(b, "/home/me/train.py", "main", 47), at + MS(i));
+}
+
+TEST(what_reads_much_is_the_line_that_works_on_it)
+{
+    const struct advice *a = case_advice_with(fill_save, "torch.version", "2.14.1");
+    const struct outcome *o = case_verdict(a, "sync-in-loop", RULE_FIRES);
+    case_does(o, ACTION_READ_RARELY);
+    ck_assert_pstr_eq(o->remedy.object.place, "train.py:47");
+}
+
 TEST(what_nobody_recorded_may_be_the_loader)
 {
     for (said = NOTHING_SAYS; said <= LOOKS_SAY; said++) {

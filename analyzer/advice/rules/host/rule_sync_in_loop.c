@@ -310,6 +310,9 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
         return;
     const struct line *l = query_line_of(f, 1u << PART_IDLE_SYNC | 1u << PART_IDLE_HOST, &of_line);
     char named[512];
+    bool saves = o->remedy.action == ACTION_READ_RARELY && !in && !line;
+    if (l && saves && !o->remedy.object.place) /* it reads what it then works on, as torch.save() */
+        o->remedy.object.place = l->place;
     o->summary =
         arena_printf(arena, "%s. While it idles the host makes no CUDA call for %s %s%s%s",
                      o->summary, time_text(arena, silent), scope_words(f)->per, l ? ": " : "",
