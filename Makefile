@@ -11,7 +11,7 @@ export CMAKE_GENERATOR ?= Ninja
 export NINJA_STATUS ?= [%p] $()
 endif
 
-.PHONY: all setup configure demo test test-long torch fresh aarch64 fuzz bench truth drawn ledger judge many-ranks matrix transparency images gpu-portable gpu-check install packed wheel archive deb release release-check format clean
+.PHONY: all setup configure demo test test-long torch fresh aarch64 fuzz bench truth drawn ledger judge judge-scripts many-ranks matrix transparency images gpu-portable gpu-check install packed wheel archive deb release release-check format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -97,6 +97,10 @@ ledger: all
 # docs/accuracy/judge.tsv. Half an hour on a machine that does nothing else; what was measured stays in $(BUILD)/judge: make judge JUDGE="--seconds 600".
 judge: all
 	@bench/judge/judge.py $(BUILD)/bin --state $(BUILD)/judge --write docs/accuracy/judge.tsv $(JUDGE)
+
+# The same for PyTorch programs with faults in their text: docs/accuracy/judge_scripts.tsv. GPUPROF_TORCH names a Python with a CUDA build.
+judge-scripts: all
+	@bench/judge/scripts.py $(BUILD)/bin "$(GPUPROF_TORCH)" --state $(BUILD)/judge_scripts --write docs/accuracy/judge_scripts.tsv $(JUDGE)
 
 # Every planted bottleneck of every trainer on four virtual GPUs, alone and in pairs, and what is said of it: docs/accuracy/matrix.tsv.
 # Minutes on a machine that does nothing else; what was seen stays in $(BUILD)/matrix.jsonl, so that it can be stopped and
