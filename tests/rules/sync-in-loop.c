@@ -382,8 +382,8 @@ static void fill_unnamed(struct builder *b, int64_t at)
         int64_t t = at + US(2400 * i);
         build_kernel(b, case_gemm, t, t + US(10), US(800));
         build_kernel(b, before_wait, t + US(8), t + US(815), US(5));
-        build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, read_bytes, t + US(16), US(810),
-                   t + US(822), US(2));
+        build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, read_bytes, t + US(16),
+                   US(810), t + US(822), US(2));
     }
 }
 
