@@ -246,10 +246,11 @@ struct facts {
     size_t other_steps;
     int64_t other_ns; /* mean length of the other_steps */
     int64_t run_ns;   /* mean of all steps, the other_steps included; without those: step_ns */
-    const char *contradiction;       /* how these numbers contradict each other, as one
+    const char *contradiction;             /* how these numbers contradict each other, as one
                                   clause; NULL: they agree */
-    const struct row_device *device; /* NULL = not known */
-    struct line_facts *lines;        /* see lines.h; NULL = not measured */
+    const struct row_device *device;       /* NULL = not known */
+    struct line_facts *lines;              /* see lines.h; NULL = not measured */
+    const struct allocations *allocations; /* see allocations.h; NULL = not recorded */
 };
 
 void facts_free(struct facts *f);

@@ -116,9 +116,6 @@ const struct gpu_lines *facts_gpu_lines(const struct facts *f);
 bool facts_gpu_lines_sum(const struct facts *f, uint32_t op); /* is this op part of the sums? */
 /* Index in timeline.stacks of the module in whose forward call this frame runs; TL_NONE: none. */
 uint32_t facts_module_of(const struct timeline *t, uint32_t stack);
-/* Text for an api.line: "train.py:9 (Net.forward), its backward pass". Returns out. */
-const char *launch_line_text(const struct facts *f, uint32_t line, char *out, size_t size);
-
 /* "memory_map() train.py:9, in subprocess.run (sleeps)". Returns out. */
 const char *line_text(const struct line *l, char *out, size_t size);
 /* "sleeps", "computes", "waits for another process". */

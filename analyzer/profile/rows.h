@@ -40,6 +40,7 @@ enum row_kind {
     ROW_STACK,
     ROW_STACK_SAMPLE,
     ROW_LAUNCH_LINE,
+    ROW_ALLOCATION,
     ROW_KINDS
 };
 
@@ -270,6 +271,16 @@ struct row_launch_line {
     int64_t stretch;             /* number of the stretch within the process, from 1 */
     int64_t what;                /* enum spool_line */
     int64_t stack;               /* id, 0 = none */
+};
+
+/* A piece of the GPU's memory that a framework's allocator gave out or took back. */
+struct row_allocation {
+    int64_t id, device, thread; /* thread: that asked */
+    int64_t time_ns;
+    int64_t bytes; /* below 0: taken back */
+    int64_t address;
+    int64_t in_use_bytes; /* all that is given out then; -1 = not known */
+    int64_t held_bytes;   /* with what the allocator keeps free; -1 = not known */
 };
 
 /* ---- results of the analysis, kept with the profile ---- */

@@ -1,4 +1,4 @@
--- The schema of a gpuprof profile, version 10 (PRAGMA user_version). docs/profile.md explains it by example.
+-- The schema of a gpuprof profile, version 11 (PRAGMA user_version). docs/profile.md explains it by example.
 --
 -- Times are nanoseconds since the profile's start; names of columns end in their unit. Ids count from 1 in each table.
 -- -1 = not known. Texts live in `string`: a column that REFERENCES string(id) holds the number of its text, 0 = empty.
@@ -254,6 +254,17 @@ CREATE TABLE launch_line (                          -- from which lines of Pytho
     stretch INTEGER,                                -- number of the stretch that it is in, from 1 in each process
     what INTEGER,                                   -- code 'launch': 0 a stretch, 1 own, 2 forward, 3 backward(), 4 none
     stack INTEGER REFERENCES stack(id)              -- the line; its caller, without a file, is the module; 0 = not known
+);
+
+CREATE TABLE allocation (                           -- what a framework's allocator of GPU memory gave out and took back
+    id INTEGER PRIMARY KEY,
+    device INTEGER REFERENCES device(id),
+    thread INTEGER REFERENCES thread(id),           -- that asked
+    time_ns INTEGER,
+    bytes INTEGER,                                  -- below 0: taken back
+    address INTEGER,
+    in_use_bytes INTEGER,                           -- all that is given out then
+    held_bytes INTEGER                              -- with what the allocator keeps free
 );
 
 CREATE TABLE gpu_sample (                           -- the GPU's own gauges

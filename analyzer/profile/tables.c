@@ -228,6 +228,13 @@ static const struct column stack_sample_columns[] = {
     INT(row_stack_sample, state),    STR(row_stack_sample, call),    INT(row_stack_sample, stack),
 };
 
+static const struct column allocation_columns[] = {
+    INT(row_allocation, id),           INT(row_allocation, device),
+    INT(row_allocation, thread),       INT(row_allocation, time_ns),
+    INT(row_allocation, bytes),        INT(row_allocation, address),
+    INT(row_allocation, in_use_bytes), INT(row_allocation, held_bytes),
+};
+
 static const struct column launch_line_columns[] = {
     INT(row_launch_line, id),       INT(row_launch_line, process), INT(row_launch_line, thread),
     INT(row_launch_line, start_ns), INT(row_launch_line, end_ns),  INT(row_launch_line, stretch),
@@ -265,6 +272,8 @@ const struct table tables[ROW_KINDS] = {
                           sizeof(struct row_stack_sample), 8},
     [ROW_LAUNCH_LINE] = {"launch_line", COLUMNS(launch_line_columns),
                          sizeof(struct row_launch_line), 9},
+    [ROW_ALLOCATION] = {"allocation", COLUMNS(allocation_columns), sizeof(struct row_allocation),
+                        11},
 };
 
 static const struct column step_columns[] = {

@@ -52,6 +52,7 @@ struct build {
     struct VEC(struct row_stack) stacks;
     struct VEC(struct row_stack_sample) stack_samples;
     struct VEC(struct row_launch_line) launch_lines;
+    struct VEC(struct row_allocation) allocations;
     struct idmap process_map, thread_map, stream_map, device_map;
     struct repairs repairs;
     uint8_t bound[ROW_KINDS][TABLE_MAX_COLUMNS]; /* enum bound of each column, see

@@ -57,6 +57,7 @@ void timeline_free(struct timeline *t)
     vec_release(&b->stacks);
     vec_release(&b->stack_samples);
     vec_release(&b->launch_lines);
+    vec_release(&b->allocations);
     idmap_release(&b->process_map);
     idmap_release(&b->thread_map);
     idmap_release(&b->stream_map);
@@ -82,6 +83,7 @@ PUT_PLAIN(put_gpu_sample, gpu_samples, struct row_gpu_sample)
 PUT_PLAIN(put_stack, stacks, struct row_stack)
 PUT_PLAIN(put_stack_sample, stack_samples, struct row_stack_sample)
 PUT_PLAIN(put_launch_line, launch_lines, struct row_launch_line)
+PUT_PLAIN(put_allocation, allocations, struct row_allocation)
 PUT_PLAIN(put_health, healths, struct row_health)
 
 static int (*const put_of[ROW_KINDS])(struct build *b, const void *row) = {
@@ -109,6 +111,7 @@ static int (*const put_of[ROW_KINDS])(struct build *b, const void *row) = {
     [ROW_STACK] = put_stack,
     [ROW_STACK_SAMPLE] = put_stack_sample,
     [ROW_LAUNCH_LINE] = put_launch_line,
+    [ROW_ALLOCATION] = put_allocation,
 };
 
 static uint32_t timeline_intern(void *self, const char *s, size_t n)

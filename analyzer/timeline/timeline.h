@@ -238,6 +238,8 @@ struct timeline {
     size_t stack_sample_count;
     struct row_launch_line *launch_lines; /* sorted by start */
     size_t launch_line_count;
+    struct row_allocation *allocations; /* sorted by time */
+    size_t allocation_count;
 
     /* What the source is able to record: an empty table with its bit set means "nothing
      * happened", without the bit "not recorded". Bits of enum have; importers set them

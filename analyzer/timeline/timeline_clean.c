@@ -17,7 +17,7 @@ static bool is_compared(const char *column)
     static const char *const names[] = {
         "id",      "process", "thread",      "device",       "stream",     "kernel",
         "context", "flags",   "correlation", "communicator", "event_sync", "throttle_reasons",
-        "caller",  "stack",   "state",       "line",         "stretch"};
+        "caller",  "stack",   "state",       "line",         "stretch",    "address"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(column, names[i]) == 0)
             return true;
@@ -40,8 +40,9 @@ static enum bound bound_of(enum row_kind kind, const struct column *c)
         return BOUND_NONE;
     if (is_time(c->name))
         return BOUND_TIME;
-    /* these counters grow, and only their differences are summed */
-    return kind == ROW_HOST_SAMPLE ? BOUND_NUMBER : BOUND_TOTAL;
+    /* counters that grow, and of which only differences are summed; levels */
+    bool level = strcmp(c->name, "in_use_bytes") == 0 || strcmp(c->name, "held_bytes") == 0;
+    return kind == ROW_HOST_SAMPLE || level ? BOUND_NUMBER : BOUND_TOTAL;
 }
 
 void build_bounds(struct build *b)

@@ -170,6 +170,7 @@ static void hand_over(struct build *b)
     HAND_OVER(stacks, stacks, stack_count);
     HAND_OVER(stack_samples, stack_samples, stack_sample_count);
     HAND_OVER(launch_lines, launch_lines, launch_line_count);
+    HAND_OVER(allocations, allocations, allocation_count);
 }
 
 int timeline_finish(struct timeline *t, struct err *e)

@@ -184,7 +184,8 @@ int build_sort(struct build *b, struct err *e)
         SORT(host_samples, AT(row_host_sample, time_ns), SIZE_MAX, NULL) < 0 ||
         SORT(stacks, AT(row_stack, id), SIZE_MAX, NULL) < 0 ||
         SORT(stack_samples, AT(row_stack_sample, start_ns), SIZE_MAX, NULL) < 0 ||
-        SORT(launch_lines, AT(row_launch_line, start_ns), SIZE_MAX, NULL) < 0)
+        SORT(launch_lines, AT(row_launch_line, start_ns), SIZE_MAX, NULL) < 0 ||
+        SORT(allocations, AT(row_allocation, time_ns), SIZE_MAX, NULL) < 0)
         return err_set(e, "out of memory while sorting the profile");
     order_equal_starts(b);
     order_equal_ranges(b);

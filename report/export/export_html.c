@@ -340,6 +340,7 @@ static const struct section {
     {"lines", "Lines", page_lines, page_has_lines},
     {"idle", "Idle", page_idle, has_work},
     {"curves", "Over time", page_curves, page_has_curves},
+    {"memory", "Memory", page_memory, page_has_memory},
     {"kernels", "Kernels", page_kernels, has_kernels},
     {"operators", "Operators", page_operators, has_operators},
     {"copies", "Copies", page_copies, has_copies},

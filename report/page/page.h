@@ -44,6 +44,11 @@ void page_outliers(const struct page *p);                   /* what the long ste
 void page_timeline(const struct page *p);                   /* the elements around the canvas */
 bool page_has_curves(const struct page *p);
 void page_curves(const struct page *p); /* sampled: utilisation, memory, clock, power */
+void page_memory(const struct page *p); /* pieces that an allocator gave out */
+bool page_has_memory(const struct page *p);
+/* In a plot of 1000 x 100 over the recording: marks the span of the used steps, so that start-up is
+ * not taken for them. */
+void page_band(const struct page *p);
 void page_idle(const struct page *p);
 void page_kernels(const struct page *p);
 void page_treemap(const struct page *p);   /* of the kernels, within their section */

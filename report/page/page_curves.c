@@ -64,8 +64,7 @@ static void collect(struct curve_points *c, const struct page *p, size_t device,
     }
 }
 
-/* Marks the span of the used steps, so that start-up is not taken for them. */
-static void write_band(const struct page *p)
+void page_band(const struct page *p)
 {
     const struct steps *s = &p->a->facts->steps;
     int64_t from = INT64_MAX, to = INT64_MIN;
@@ -93,7 +92,7 @@ static void write_curve(const struct page *p, const struct curve_points *c, int 
              label, value_text(&top, ceiling, curve));
     page_put(p, "</span>");
     svg_open(p->f, 1000, 100, "curve", label);
-    write_band(p);
+    page_band(p);
     fputs("<path d=\"", p->f);
     const char *next = "M";
     for (size_t k = 0; k < POINTS; k++) {

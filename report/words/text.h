@@ -29,6 +29,8 @@ const char *text_hardware(struct text *b, const struct advice *a);
 /* "15.6 GB of 17.2 GB at the peak: weights 340 MB, ...; batches up to about 183 fit ..."; NULL: the
  * allocator's numbers were not recorded. */
 const char *text_memory(struct text *b, const struct advice *a);
+/* The same from pieces of memory that were recorded one by one; NULL: none were. */
+const char *text_pieces(struct text *b, const struct facts *f);
 /* "failed; the GPU's memory had no room for 377 MB in layers.3 (Block) at model.py:12: ..."; NULL: no
  * allocation failed. The program may have caught that error, and failed of another. */
 const char *text_out_of_memory(struct text *b, const struct advice *a);

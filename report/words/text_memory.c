@@ -1,4 +1,5 @@
 /* The GPU's memory, in words. */
+#include "analyzer/facts/allocations.h"
 #include "analyzer/facts/memory.h"
 #include "report/words/text.h"
 
@@ -19,13 +20,37 @@ static void put_largest(char *out, size_t size, const struct memory_use *m)
                  m->times_likely, m->times_low, m->times_high);
 }
 
+const char *text_pieces(struct text *b, const struct facts *f)
+{
+    const struct allocations *a = f->allocations;
+    struct text peak, held, before, most;
+    char first[110] = "";
+    if (!a)
+        return NULL;
+    const struct holder *h = a->holder_count ? &a->holders[0] : NULL;
+    if (h && h->name)
+        snprintf(first, sizeof first, "; since then the most by %.50s (%.12s)", h->name,
+                 text_bytes(&most, h->bytes));
+    snprintf(b->s, sizeof b->s, "%s%.12s in use at the peak", a->whole ? "" : "at least ",
+             text_bytes(&peak, a->peak_bytes));
+    size_t n = strlen(b->s);
+    if (a->held_bytes >= 0)
+        n += (size_t)snprintf(b->s + n, sizeof b->s - n, ", %.12s held by the allocator",
+                              text_bytes(&held, a->held_bytes));
+    if (a->before_bytes > 0)
+        n += (size_t)snprintf(b->s + n, sizeof b->s - n, "; %.12s from before the recording",
+                              text_bytes(&before, a->before_bytes));
+    snprintf(b->s + n, sizeof b->s - n, "%s", first);
+    return b->s;
+}
+
 const char *text_memory(struct text *b, const struct advice *a)
 {
     struct memory_use m = facts_memory(a->facts);
     struct text peak, total, parts[4];
     char largest[80] = "";
     if (!m.known)
-        return NULL;
+        return text_pieces(b, a->facts);
     put_largest(largest, sizeof largest, &m);
     snprintf(b->s, sizeof b->s,
              "%.12s of %.12s at the peak: weights %.12s, their gradients %.12s, optimizer %.12s, "

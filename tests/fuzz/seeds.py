@@ -139,6 +139,9 @@ class Rank:
         for thread in (self.main, self.worker):
             self.r.put("host_sample", process=p, thread=thread, time_ns=at, cpu_ns=i * 4_000_000, run_queue_ns=i * 900_000,
                        io_wait_ns=i * 500_000, major_faults=i, storage_bytes=i << 16, read_bytes=i << 18)
+        for offset, size in (600_000, 1 << 20), (700_000, -(1 << 20)):
+            self.r.put("allocation", device=self.device, thread=self.main, time_ns=at + offset, bytes=size, address=4096,
+                       in_use_bytes=(1 << 30) + max(size, 0), held_bytes=2 << 30)
         self.r.put("gpu_sample", device=self.device, time_ns=at, util_pct=60, memory_used_bytes=30 << 30, sm_clock_mhz=1200,
                    memory_clock_mhz=1593, power_mw=300_000, temperature_c=60, throttle_reasons=4, pcie_tx_bytes_per_s=1 << 20,
                    pcie_rx_bytes_per_s=1 << 24)

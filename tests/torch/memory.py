@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Memory of small PyTorch trainings on the virtual GPU: the peak is what PyTorch says itself, to the byte; the largest batch that
-fits lies where gpuprof says; a program that runs out of memory is told in which module and line.
+fits lies where gpuprof says; a program that runs out of memory is told in which module and line; and what its own trace says is in use at any moment is read as it is.
 
 usage: memory.py BUILD [NAME ...]
 
 GPUPROF_TORCH names the Python with a CUDA build of PyTorch 2; status 77 without it.
 """
 import os
+import sqlite3
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -95,6 +96,52 @@ def check(build, checks, python, name):
     checks.check(f"{name}.py:" in where, f"{name}: the line is told", where)
 
 
+# At a hundred moments PyTorch says what is in use, as the name of a range in its own trace.
+CURVE = """
+import random, sys, torch
+from torch import nn
+from torch.profiler import ProfilerActivity, profile, record_function
+random.seed(7)
+net = nn.Sequential(*[nn.Sequential(nn.Linear(512, 512), nn.ReLU()) for _ in range(8)]).cuda()
+optimizer = torch.optim.Adam(net.parameters())
+def moment(*_):
+    if random.random() < 0.5:
+        with record_function(f"in use {torch.cuda.memory_allocated()}"):
+            pass
+for layer in net:
+    layer.register_forward_hook(moment)
+    layer.register_full_backward_hook(moment)
+with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], profile_memory=True) as recorded:
+    for _ in range(20):
+        net(torch.randn(256, 512, device="cuda")).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        moment()
+print("peak", torch.cuda.max_memory_allocated())
+recorded.export_chrome_trace(sys.argv[1])
+"""
+
+
+def check_curve(build, checks, python):
+    """PyTorch's trace, whose pieces gpuprof reads: at each moment, and at the peak, as many bytes are in use as PyTorch says."""
+    path, trace, profile = build.path("curve.py"), build.path("curve.json"), build.path("curve.gpuprof")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(CURVE)
+    done = build.run([build.gpuprof, "run", "-q", "-f", "--device", "virtual:t4", "-o", profile, "--", python, path, trace])
+    if not checks.check(pytorch_ended(done) and os.path.exists(trace), "the curve's program ends well", done.stderr[-300:]):
+        return
+    build.run([build.gpuprof, "import", "-q", "-f", trace, "-o", profile])
+    db = sqlite3.connect(profile)
+    moments = db.execute("SELECT r.start_ns, CAST(substr(s.text, 8) AS INTEGER) FROM range r JOIN string s ON s.id = r.name "
+                         "WHERE s.text LIKE 'in use %'").fetchall()
+    wrong = [(at, told, found) for at, told in moments for found in db.execute(
+        "SELECT in_use_bytes FROM allocation WHERE time_ns <= ? ORDER BY time_ns DESC, id DESC LIMIT 1", (at,)).fetchone() if found != told]
+    db.close()
+    checks.check(len(moments) >= 100 and not wrong, f"at {len(moments)} moments as much is in use as PyTorch says", str(wrong[:3]))
+    peak = build.analyze(profile)["memory"]["recorded"]["peak_bytes"]
+    checks.check(f"peak {peak}" in done.stdout.splitlines(), "and at the peak", f"{peak}, {done.stdout}")
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
     python = os.environ.get("GPUPROF_TORCH")
@@ -103,6 +150,8 @@ def main():
         return 77
     for name in [n for n in sys.argv[2:] if n in PROGRAMS] or ([] if sys.argv[2:] else list(PROGRAMS)):
         check(build, checks, python, name)
+    if not sys.argv[2:] or "curve" in sys.argv[2:]:
+        check_curve(build, checks, python)
     checks.done()
     return 0
 

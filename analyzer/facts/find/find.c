@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "analyzer/facts/allocations.h"
 #include "analyzer/facts/lines/lines_parts.h"
 #include "analyzer/facts/passes.h"
 #include "analyzer/facts/ranks/ranks.h"
@@ -68,6 +69,8 @@ static int run_passes(struct facts *f, struct err *e)
     steps_explain_long(f);
     steps_explain_other(f);
     facts_check(f);
+    if (allocations_measure(f) < 0)
+        return err_no_memory(e);
     return lines_measure(f, e);
 }
 

@@ -67,7 +67,8 @@ struct kineto_event {
     char head[48];      /* first bytes of the name, to recognise kinds of copies and syncs */
     char label[64];     /* args.name of a metadata event, or details of a copy */
     bool is_thread_name, is_process_name, is_memory, is_node; /* is_node: a node of backward() */
-    int64_t reserved, device_type, step;                      /* -1 = absent */
+    int64_t reserved, in_use, address, device_type, step;     /* -1 = absent */
+    int64_t piece; /* bytes that were given out; below 0: taken back; 0 = absent */
 };
 
 /* The inputs of the current event, an operator. */

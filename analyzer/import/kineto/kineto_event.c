@@ -122,6 +122,9 @@ static const struct arg {
     ARG("shared memory", INT, smem),
     ARG("registers per thread", INT, registers),
     ARG("Total Reserved", INT, reserved),
+    ARG("Total Allocated", INT, in_use),
+    ARG("Bytes", INT, piece),
+    ARG("Addr", INT, address),
     ARG("pid_raw", INT, pid_raw),
     ARG("rank", INT, fused_rank),
 };
@@ -383,7 +386,7 @@ void kineto_event_clear(struct kineto_event *v)
     v->wait_event = v->wait_stream = -1;
     v->wait_correlation = v->ranks = v->elements = v->group_rank = -1;
     v->reserved = v->device_type = v->step = v->pid_raw = v->fused_rank = -1;
-    v->sequence = v->rank = v->from_rank = v->to_rank = -1;
+    v->sequence = v->rank = v->from_rank = v->to_rank = v->in_use = v->address = -1;
 }
 
 int kineto_event_read(struct kineto *k, struct kineto_event *v)

@@ -199,12 +199,32 @@ int64_t kineto_stream_id(struct kineto *k, const struct kineto_event *v)
     return (int64_t)found + 1;
 }
 
+static int put_allocation(struct kineto *k, const struct kineto_event *v, int64_t device,
+                          int64_t time_ns)
+{
+    struct row_allocation r = {.id = ++k->ids[ROW_ALLOCATION],
+                               .device = device,
+                               .thread = kineto_thread_id(k, v->tid),
+                               .time_ns = time_ns,
+                               .bytes = v->piece,
+                               .address = v->address,
+                               .in_use_bytes = v->in_use,
+                               .held_bytes = v->reserved};
+    return r.thread < 0 ? -1 : PUT(ROW_ALLOCATION, r);
+}
+
 int kineto_put_memory(struct kineto *k, const struct kineto_event *v, int64_t start_ns)
 {
     enum { A_GPU = 1 };
-    uint32_t found = keymap_get(&k->device_of, (struct key){{(int64_t)k->process, v->device}});
-    struct kineto_device *d = found == KEYMAP_NONE ? NULL : &k->devices.at[found];
-    if (v->device_type != A_GPU || v->reserved < 0 || !d || d->reserved == v->reserved)
+    if (v->device_type != A_GPU || v->device < 0)
+        return 0;
+    uint32_t found = device_of(k, k->process, v->device);
+    if (found == KEYMAP_NONE)
+        return -1;
+    struct kineto_device *d = &k->devices.at[found];
+    if (v->piece && put_allocation(k, v, (int64_t)found + 1, start_ns) < 0)
+        return -1;
+    if (v->reserved < 0 || d->reserved == v->reserved)
         return 0;
     d->reserved = v->reserved;
     struct row_gpu_sample r = {.id = ++k->ids[ROW_GPU_SAMPLE],

@@ -71,6 +71,32 @@ TEST(memory_that_is_reserved)
     ck_assert_int_eq(SAMPLE(m).util_pct, -1);
 }
 
+/* Each piece that the allocator gives out or takes back, with what is in use and held then. */
+TEST(pieces_of_memory)
+{
+    struct memory *m = kineto(
+        "{'traceEvents': [{'ph':'X','cat':'cpu_op','name':'a','pid':9,'tid':9,'ts':1,'dur':9},"
+        "{'ph':'i','cat':'cpu_instant_event','s':'t','name':'[memory]','pid':9,'tid':9,'ts':2,"
+        "'args':{'Device Type':1,'Device Id':0,'Addr':77,'Bytes':512,'Total Allocated':1536,"
+        "'Total Reserved':4096}},"
+        "{'ph':'i','cat':'cpu_instant_event','s':'t','name':'[memory]','pid':9,'tid':9,'ts':3,"
+        "'args':{'Device Type':0,'Device Id':-1,'Addr':5,'Bytes':8}},"
+        "{'ph':'i','cat':'cpu_instant_event','s':'t','name':'[memory]','pid':9,'tid':9,'ts':4,"
+        "'args':{'Device Type':1,'Device Id':0,'Addr':77,'Bytes':-512}}]}");
+    ck_assert_int_eq(m->count[ROW_ALLOCATION], 2);
+    const struct row_allocation *r = MEMORY_ROW(m, allocation, ROW_ALLOCATION, 0);
+    ck_assert_int_eq(r->bytes, 512);
+    ck_assert_int_eq(r->address, 77);
+    ck_assert_int_eq(r->in_use_bytes, 1536);
+    ck_assert_int_eq(r->held_bytes, 4096);
+    ck_assert_int_eq(r->device, 1);
+    ck_assert_int_eq(r->thread, 1);
+    r = MEMORY_ROW(m, allocation, ROW_ALLOCATION, 1);
+    ck_assert_int_eq(r->bytes, -512);
+    ck_assert_int_eq(r->in_use_bytes, -1);
+    ck_assert_int_eq(r->held_bytes, -1);
+}
+
 /* PyTorch's profiler lists what it sees: nothing, on a machine without a GPU. */
 TEST(number_of_devices)
 {

@@ -101,6 +101,7 @@ static void put_one_of_each(struct store *s)
     struct row_stack_sample sample = {.id = 1, .looks = 1, .state = STACK_ASLEEP, .stack = 1};
     struct row_launch_line stretch = {.id = 1, .thread = -1, .end_ns = 5000, .stretch = 1},
                            line = {.id = 2, .stretch = 1, .what = SPOOL_LINE_OWN, .stack = 1};
+    struct row_allocation piece = {.id = 1, .bytes = 512, .in_use_bytes = 512, .held_bytes = -1};
     a.correlation = k.correlation = 7;
     ck_assert(
         out.put(out.self, ROW_KERNEL, &k, &e) == 0 && out.put(out.self, ROW_COPY, &c, &e) == 0 &&
@@ -110,7 +111,8 @@ static void put_one_of_each(struct store *s)
         out.put(out.self, ROW_STACK, &stack, &e) == 0 &&
         out.put(out.self, ROW_STACK_SAMPLE, &sample, &e) == 0 &&
         out.put(out.self, ROW_LAUNCH_LINE, &stretch, &e) == 0 &&
-        out.put(out.self, ROW_LAUNCH_LINE, &line, &e) == 0);
+        out.put(out.self, ROW_LAUNCH_LINE, &line, &e) == 0 &&
+        out.put(out.self, ROW_ALLOCATION, &piece, &e) == 0);
 }
 
 TEST(test_views)

@@ -1,0 +1,129 @@
+/* The memory that a framework's allocator gave out: a curve over the recording, and who holds it at
+ * the peak. */
+#include "analyzer/facts/allocations.h"
+#include "report/page/page.h"
+#include "report/page/svg.h"
+#include "report/page/xml.h"
+#include "report/words/text.h"
+
+#include <stdlib.h>
+
+enum { POINTS = 800 };
+
+bool page_has_memory(const struct page *p)
+{
+    return p->a->facts->allocations;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The most that is in use in each part of the recording; what no piece changes stays. */
+static void collect(const struct page *p, int64_t most[POINTS])
+{
+    const struct facts *f = p->a->facts;
+    const struct timeline *t = p->t;
+    double span = (double)(t->end_ns - t->start_ns);
+    struct in_use u = {0};
+    int64_t bytes, last = -1;
+    size_t at = 0;
+    for (size_t i = 0; i < t->allocation_count && span > 0; i++) {
+        const struct row_allocation *r = &t->allocations[i];
+        if (!in_use_add(f, r, &u, &bytes))
+            continue;
+        double share = (double)(r->time_ns - t->start_ns) / span;
+        size_t k = share <= 0 ? 0 : share < 1 ? (size_t)(share * POINTS) : POINTS - 1;
+        if (last < 0)
+            last = r->in_use_bytes >= 0 ? bytes - r->bytes : 0;
+        for (; at < k; at++)
+            most[at] = larger(most[at], last);
+        most[k] = larger(most[k], larger(last, bytes));
+        last = bytes;
+    }
+    for (; at < POINTS; at++)
+        most[at] = larger(most[at], last);
+}
+
+static void write_curve(const struct page *p, const int64_t most[POINTS])
+{
+    const struct allocations *a = p->a->facts->allocations;
+    struct text peak, top;
+    char label[120];
+    double ceiling = svg_nice(1.05 * (double)a->peak_bytes);
+    snprintf(label, sizeof label, "memory in use: highest %.60s", text_bytes(&peak, a->peak_bytes));
+    page_put(p, "<figure><figcaption>%s</figcaption><div class=\"plot\"><span class=\"ytop\">%s",
+             label, text_bytes(&top, (int64_t)ceiling));
+    page_put(p, "</span>");
+    svg_open(p->f, 1000, 100, "curve", label);
+    page_band(p);
+    fputs("<path d=\"", p->f);
+    for (size_t k = 0; k < POINTS; k++)
+        fprintf(p->f, "%s%.5g %.4g", k ? "L" : "M", 1000 * ((double)k + 0.5) / POINTS,
+                100 - 100 * (double)most[k] / ceiling);
+    fputs("\"/>", p->f);
+    svg_close(p->f);
+    page_put(p, "<span class=\"xfrom\">0</span><span class=\"xto\">%s</span></div></figure>\n",
+             text_time(&top, p->t->end_ns - p->t->start_ns));
+}
+
+static void write_row(const struct page *p, const char *name, const char *line, int64_t bytes,
+                      int64_t pieces)
+{
+    struct text b;
+    page_put(p, "<tr><th scope=\"row\" class=\"name\">%s</th><td class=\"l\">%s</td>", name, line);
+    fprintf(p->f, "<td data-v=\"%lld\">", (long long)bytes);
+    page_put(p, "%s</td>", text_bytes(&b, bytes));
+    fprintf(p->f, "<td data-v=\"%.9g\">%.1f</td>",
+            100 * (double)bytes / (double)p->a->facts->allocations->peak_bytes,
+            100 * (double)bytes / (double)p->a->facts->allocations->peak_bytes);
+    fprintf(p->f, "<td data-v=\"%lld\">", (long long)pieces);
+    if (pieces)
+        fprintf(p->f, "%lld", (long long)pieces);
+    page_put(p, "</td></tr>\n");
+}
+
+static void write_holders(const struct page *p)
+{
+    const struct allocations *a = p->a->facts->allocations;
+    char line[300];
+    page_put(p, "<div class=\"scroll\"><table class=\"data sortable\" id=\"holders\"><caption>Who "
+                "asked for what is in use at the peak: the outermost operator, and the line of the "
+                "program from which its thread launched then</caption><thead><tr><th "
+                "scope=\"col\" class=\"l\">operator</th><th scope=\"col\" class=\"l\">line</th>"
+                "<th scope=\"col\">bytes</th><th scope=\"col\">%% of the peak</th><th "
+                "scope=\"col\">pieces</th></tr></thead><tbody>\n");
+    if (a->before_bytes > 0)
+        write_row(p, "before the recording", "", a->before_bytes, 0);
+    for (size_t i = 0; i < a->holder_count; i++) {
+        const struct holder *h = &a->holders[i];
+        write_row(p, h->name ? h->name : "outside of operators",
+                  h->line ? timeline_line_text(p->t, h->line, line, sizeof line) : "", h->bytes,
+                  h->pieces);
+    }
+    if (a->others_bytes > 0)
+        write_row(p, "others", "", a->others_bytes, 0);
+    page_put(p, "</tbody></table></div>\n");
+}
+
+void page_memory(const struct page *p)
+{
+    const struct allocations *a = p->a->facts->allocations;
+    int64_t *most = calloc(POINTS, sizeof *most);
+    struct text line;
+    page_put(p, "<section id=\"memory\"><h2>Memory</h2>\n<p>%s", text_pieces(&line, p->a->facts));
+    if (a->step != TL_NONE)
+        fprintf(p->f, ". The peak lies in step %lld",
+                (long long)facts_step_number(p->a->facts, a->step));
+    page_put(p, ".</p>\n");
+    if (most) {
+        collect(p, most);
+        page_put(p, "<div class=\"curves\">\n");
+        write_curve(p, most);
+        page_put(p, "</div>\n");
+    }
+    free(most);
+    write_holders(p);
+    page_put(p, "</section>\n");
+}
