@@ -260,6 +260,9 @@ int kineto_event_read(struct kineto *k, struct kineto_event *v);
  * recorded, and v->sequence. 0, or -1. */
 int kineto_shapes_read(struct kineto *k, struct kineto_event *v);
 void kineto_shapes_words(struct kineto *k); /* call it once, before the first event */
+/* Reads the args of any event; their value is the next token. 0, or -1. */
+int kineto_args_read(struct kineto *k, struct kineto_event *v);
+void kineto_args_words(struct kineto *k); /* call it once, before the first event */
 /* The shapes of the current event as a string id of the sink: "64 x 3 x 224 x 224 float, 64 x 3 x 7
  * x 7 float". 0: none; STR_NONE: out of memory. */
 uint32_t kineto_shapes(struct kineto *k);
