@@ -48,6 +48,34 @@ TEST(test_padding)
     ck_assert_ptr_nonnull(strstr(o->summary, "50 % of the 128 columns of a batch hold padding"));
 }
 
+static int64_t columns;
+
+/* A recurrent layer: two kernels for each column, no library calls; and an update. */
+static void fill_recurrent(struct builder *b, int64_t at)
+{
+    int64_t each = MS(7) / (2 * columns);
+    for (int64_t i = 0; i < 2 * columns; i++)
+        build_kernel(b, i % 2 ? "sm80_xmma_gemm" : "GRU_elementWise_fp", at + US(5 * i),
+                     at + US(20) + each * i, each - 10);
+    build_kernel(b, "multi_tensor_apply_kernel<FusedSgdMathFunctor>", at + US(600), at + MS(8.1),
+                 MS(1.8));
+    build_sync(b, at + US(700), MS(9.2));
+}
+
+TEST(test_padding_of_a_recurrent_layer)
+{
+    for (columns = 20; columns <= 40; columns += 20) {
+        struct builder b = build_start();
+        build_meta(&b, "torch.version", "2.14.1");
+        build_meta(&b, "torch.padding", "80 % of 32 x 40 at train.py:9");
+        case_loop(&b, fill_recurrent);
+        const struct outcome *o =
+            case_verdict(build_predict(&b), "padding", columns == 40 ? RULE_FIRES : RULE_SILENT);
+        if (columns == 40)
+            ck_assert_int_gt(case_replayed(o).mid_ns, MS(4));
+    }
+}
+
 /* A matrix of another size is no batch of sequences: tags, for example. */
 TEST(test_no_padding)
 {

@@ -50,6 +50,30 @@ static enum query_take takes(const struct facts *f, uint32_t op, const void *mar
     return ((const bool *)marks)[op] ? QUERY_BUSY : QUERY_NO;
 }
 
+/* If most of the marked time is in kernels that run at least once for each column, as recurrent
+ * layers do, whose products no library call names: marks those of the columns that nothing uses. */
+static const bool *column_by_column(const struct facts *f, struct arena *arena,
+                                    const struct query_positions *p, const bool *marks)
+{
+    const struct timeline *t = f->tl;
+    int64_t *times = arena_array(arena, t->strings.n + 1, sizeof *times);
+    bool *gone = arena_array(arena, t->op_count + 1, sizeof *gone);
+    int64_t all = 0, of_columns = 0, least = p->columns * (int64_t)f->steps.used;
+    if (!times || !gone || p->columns < QUERY_COLUMNS)
+        return NULL;
+    for (uint32_t i = 0; i < t->op_count; i++)
+        times[t->ops[i].name] += marks[i];
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        int64_t ns = marks[i] ? t->ops[i].end_ns - t->ops[i].start_ns : 0;
+        all += ns;
+        if (!marks[i] || times[t->ops[i].name] < least)
+            continue;
+        of_columns += ns;
+        gone[i] = (double)(i % (uint32_t)p->columns) < p->share * (double)p->columns;
+    }
+    return of_columns * 2 > all ? gone : NULL;
+}
+
 struct query_positions_work query_positions_all(const struct facts *f, struct arena *arena,
                                                 const struct query_positions *p)
 {
@@ -68,9 +92,11 @@ struct query_positions_work query_positions_all(const struct facts *f, struct ar
         products += sizes ? ns : 0;
         of_positions += sizes && on_them ? ns : 0;
     }
-    if (of_positions == 0 || of_positions * 2 < products)
+    bool by_products = of_positions > 0 && of_positions * 2 >= products;
+    const bool *gone = by_products || !marks ? NULL : column_by_column(f, arena, p, marks);
+    if (!by_products && !gone)
         return (struct query_positions_work){.marks = NULL};
-    return (struct query_positions_work){marks, query_ops_of(f, takes, marks)};
+    return (struct query_positions_work){marks, query_ops_of(f, takes, marks), gone};
 }
 
 /* The sizes of a product other than the number of positions, the larger one first. */
@@ -140,5 +166,5 @@ struct query_positions_work query_positions_head(const struct facts *f, struct a
         marks[i] = is_head || seen % 3 == 1;
         seen += is_head;
     }
-    return (struct query_positions_work){marks, query_ops_of(f, takes, marks)};
+    return (struct query_positions_work){marks, query_ops_of(f, takes, marks), NULL};
 }

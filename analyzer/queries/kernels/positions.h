@@ -18,8 +18,11 @@ bool query_positions(const struct facts *f, const char *key, struct query_positi
 struct query_positions_work {
     const bool *marks; /* by op; NULL: there is none, or no memory */
     struct query_ops ops;
+    const bool *gone; /* as many of them as columns that nothing uses launch; NULL: each kernel
+                         works on all columns */
 };
-/* The kernels of the step, if most of its matrix products work on all positions; without the update
+/* The kernels of the step, if most of its matrix products work on all positions, or most of its time
+ * is in kernels that run once and more for each column (recurrent layers); without the update
  * of the weights and products of other sizes. */
 struct query_positions_work query_positions_all(const struct facts *f, struct arena *arena,
                                                 const struct query_positions *p);

@@ -34,9 +34,9 @@ static void check_padding(const struct facts *f, struct arena *arena, struct out
     if (!query_positions(f, FACT_TORCH_PADDING, &p))
         return;
     struct query_positions_work w = query_positions_all(f, arena, &p);
-    o->why = arena_printf(arena,
-                          "no products work on %lld x %lld positions, of which %.0f %% are padding",
-                          (long long)p.rows, (long long)p.columns, 100 * p.share);
+    o->why =
+        arena_printf(arena, "nothing works on %lld x %lld positions, of which %.0f %% are padding",
+                     (long long)p.rows, (long long)p.columns, 100 * p.share);
     if (!w.marks)
         return;
     int64_t cost = (int64_t)(p.share * (double)per_step(f, w.ops.busy_ns));
@@ -51,10 +51,12 @@ static void check_padding(const struct facts *f, struct arena *arena, struct out
     const char *made = maker(f, arena);
     o->remedy.object.place = made ? strrchr(made, ' ') + 1 : p.place;
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit = (struct edit){.kind = &edit_scale,
-                            .at.op_marks = w.marks,
-                            .scale = {1 - p.share * (1 - RULES_PADDING_LEFT.good),
-                                      1 - p.share * (1 - RULES_PADDING_LEFT.bad)}};
+    o->edit =
+        w.gone ? (struct edit){.kind = &edit_remove, .at.op_marks = w.gone, .remove.pauses = true}
+               : (struct edit){.kind = &edit_scale,
+                               .at.op_marks = w.marks,
+                               .scale = {1 - p.share * (1 - RULES_PADDING_LEFT.good),
+                                         1 - p.share * (1 - RULES_PADDING_LEFT.bad)}};
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "%.0f %% of the %lld columns of a batch hold padding in all of its "
@@ -73,7 +75,7 @@ const struct rule rule_padding = {
     .check = check_padding,
     .looks_for = "A matrix of whole numbers that is copied to the GPU, as tokens are, whose last "
                  "columns hold the same number in all rows, and matrix products of that many rows "
-                 "and columns.",
+                 "and columns, or kernels that run for each column, as recurrent layers do.",
     .doc = "Tokenizers and collate functions can pad to a fixed length, often the most that the "
            "model takes. The attention mask hides the padding from the result, but every layer "
            "computes it, and attention the square of it. Padded to its longest sequence, a batch "
