@@ -294,6 +294,7 @@ def use_single_precision(files, remedy, place):
     others = sorted({n.lineno for n in double_of(source, None)} - {n.lineno for n in double_of(source, line)})
     if others:
         raise CannotEdit(f"the types of both must be the same, and 64 bits are asked for on line {', '.join(map(str, others))} as well")
+    single_from_numpy(source)
     for node in double_of(source, line):
         if isinstance(source.parents[node], ast.Call) and source.parents[node].func is node:
             source.replace(node, source.written(node.value) + ".float")
@@ -301,6 +302,27 @@ def use_single_precision(files, remedy, place):
             source.replace(node, name_of(node.value) + ".float32")
     if not double_of(source, line):
         raise CannotEdit(f"line {line} names no type of 64 bits")
+
+
+NUMPY_DOUBLES = {"randn", "rand", "random", "random_sample", "normal", "uniform", "standard_normal", "linspace", "zeros", "ones"}
+SET_TYPE = {"float", "half", "bfloat16", "long", "int", "bool", "to", "type"}
+
+
+def single_from_numpy(source):
+    """What NumPy makes has 64 bits if nothing is said: as the model gets it, it must have the model's type."""
+    for call in source.calls({"from_numpy", "as_tensor", "tensor"}):
+        made = call.args[0] if call.args else None
+        of_numpy = any(name_of(n) in ("np", "numpy") for n in ast.walk(call) if isinstance(n, ast.Name))
+        after = source.parents[call]
+        typed = isinstance(after, ast.Attribute) and after.attr in SET_TYPE or any(k.arg == "dtype" for k in call.keywords)
+        if typed or not of_numpy and last_name(call) != "from_numpy":
+            continue
+        if not (isinstance(made, ast.Call) and last_name(made) in NUMPY_DOUBLES and not any(k.arg == "dtype" for k in made.keywords)):
+            raise CannotEdit(f"what line {call.lineno} takes from NumPy may have 64 bits, too")
+        source.insert_behind(call, ".float()")
+    for function in source.nodes(ast.FunctionDef):
+        if function.name == "__getitem__" and any(name_of(n) in ("np", "numpy") for n in ast.walk(function) if isinstance(n, ast.Name)):
+            raise CannotEdit(f"what line {function.lineno} makes by NumPy may have 64 bits, too")
 
 
 def double_of(source, line):

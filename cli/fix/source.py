@@ -97,6 +97,9 @@ class Source:
             end = self.begin(arguments[1])
         self._change(start, end, b"")
 
+    def insert_behind(self, node, text):
+        self._change(self.end(node), self.end(node), text.encode())
+
     def insert_after(self, statement, text):
         """A line of its own behind a statement, indented like it."""
         line = statement.end_lineno

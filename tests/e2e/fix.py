@@ -149,6 +149,17 @@ CASES = {
     "64 bits elsewhere, too": (
         ("use_single_precision", 1, {}, [], None), "m = N().double()\nx = y.double()\n",
         "!the types of both must be the same, and 64 bits are asked for on line 2 as well"),
+    "64 bits of what NumPy makes": (
+        ("use_single_precision", 3, {}, [], None),
+        "x = torch.from_numpy(np.random.randn(3)).cuda()\ny = torch.from_numpy(labels).long()\nm = N().double().cuda()\n",
+        "x = torch.from_numpy(np.random.randn(3)).float().cuda()\ny = torch.from_numpy(labels).long()\nm = N().float().cuda()\n"),
+    "but not of what comes from elsewhere": (
+        ("use_single_precision", 2, {}, [], None), "x = torch.from_numpy(read()).cuda()\nm = N().double()\n",
+        "!what line 1 takes from NumPy may have 64 bits, too"),
+    "nor of samples": (
+        ("use_single_precision", 4, {}, [], None),
+        "class D:\n    def __getitem__(self, i):\n        return np.load(i)\nm = N().double()\n",
+        "!what line 2 makes by NumPy may have 64 bits, too"),
     "64 bits by a type": (
         ("use_single_precision", 2, {}, [], None), "import torch\ntorch.set_default_dtype(torch.float64)\n",
         "import torch\ntorch.set_default_dtype(torch.float32)\n"),
