@@ -106,7 +106,10 @@ enum query_take query_is_optimizer(const struct facts *f, uint32_t op)
     const struct op *o = &f->tl->ops[op];
     /* a collective is no part of the optimizer */
     bool inside = o->in_update && o->class.family != FAMILY_COMM;
-    if (o->kind != OP_KERNEL || (o->class.family != FAMILY_OPTIMIZER && !inside))
+    /* where the hook marks updates, lists of tensors elsewhere are averages and the like */
+    bool named = o->class.family == FAMILY_OPTIMIZER &&
+                 (o->in_update || o->in_graph || !timeline_meta(f->tl, FACT_TORCH_OPTIMIZER));
+    if (o->kind != OP_KERNEL || (!named && !inside))
         return QUERY_NO;
     const char *name = tl_text(f->tl, o->full_name); /* another rule reports loss scaling */
     return strstr(name, "finite") || strstr(name, "amp_unscale") ? QUERY_NO : QUERY_ALL;
