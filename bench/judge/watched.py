@@ -6,7 +6,9 @@ losses  runs it on the CPU, whatever it says of a GPU, without autocast, and wri
         begin. Then it ends.
 """
 import contextlib
+import importlib.util
 import os
+import random
 import runpy
 import statistics
 import sys
@@ -67,6 +69,9 @@ def watch_losses():
     torch.autocast = torch.amp.autocast = lambda *_, **__: contextlib.nullcontext() # 16 bits take minutes there
     torch.cuda.synchronize = torch.cuda.empty_cache = lambda *_: None
     torch.manual_seed(1)
+    random.seed(1)
+    if importlib.util.find_spec("numpy"):
+        importlib.import_module("numpy").random.seed(1)
     OnCpu().__enter__()
 
 
