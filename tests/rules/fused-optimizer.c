@@ -130,6 +130,22 @@ TEST(test_plain)
     ck_assert_ptr_null(o->setting);
 }
 
+static void fill_average(struct builder *b, int64_t at)
+{
+    fill_plain_of(b, at, "optimizer.step", false);
+    build_kernel(b, "multi_tensor_apply_kernel<TernaryOpScalarFunctor<LerpFunctor>>", at + US(9200),
+                 at + US(9210), US(500));
+}
+
+/* A list of tensors behind the update is an average of the weights, where the hook tells of updates. */
+TEST(test_an_average_is_no_update)
+{
+    const struct advice *a =
+        case_advice_with(fill_average, "torch.optimizer", "SGD(foreach=False, fused=None)");
+    const struct outcome *o = case_verdict(a, "fused-optimizer", RULE_FIRES);
+    ck_assert_double_eq_tol(case_value(o, "optimizer kernels"), 160, 1e-9);
+}
+
 /* What a closure computes is no update; one that multiplies matrices is no candidate. */
 TEST(test_no_candidate)
 {
