@@ -126,10 +126,10 @@ class Program:
         return min(self.store.times(self.model, self.name, key(text)))
 
     def losses(self, text):
-        """Of the first steps on the CPU; None if it does not run there within a minute or two."""
+        """Of the first steps on the CPU; None if it does not run there within 25 seconds."""
         if key(text) not in self.losses_of:
             try:
-                said = self.watched(text, "losses", LOSSES, ["timeout", "60"], TORCHDYNAMO_DISABLE="1", CUDA_VISIBLE_DEVICES="")
+                said = self.watched(text, "losses", LOSSES, ["timeout", "25"], TORCHDYNAMO_DISABLE="1", CUDA_VISIBLE_DEVICES="")
             except subprocess.TimeoutExpired:
                 said = None
             self.failed.pop(key(text), None)
