@@ -198,6 +198,8 @@ def use_channels_last(files, remedy, place):
         for node in source.nodes(ast.Attribute):
             if node.attr == "channels_last":
                 raise CannotEdit(f"line {node.lineno} asks for it; see that the model and what it gets have this format")
+        for call in source.calls({"deepcopy", "AveragedModel"}): # weights in two formats are averaged one by one
+            raise CannotEdit(f"line {call.lineno} copies a model, and the copy needs this format as well")
     source, statement, model = only_model(files)
     source.insert_after(statement, f"{model}.to(memory_format=torch.channels_last)")
     return "the first convolution then converts each batch; x.to(memory_format=torch.channels_last) where it is copied saves that"

@@ -127,6 +127,9 @@ CASES = {
     "which some have already": (
         ("use_channels_last", NO_PLACE, {}, [], None), "m = N().cuda()\nx = x.to(memory_format=torch.channels_last)\n",
         "!line 2 asks for it; see that the model and what it gets have this format"),
+    "weights of which there is a copy": (
+        ("use_channels_last", NO_PLACE, {}, [], None), "m = N()\no = SGD(m.parameters())\nema = copy.deepcopy(m)\n",
+        "!line 3 copies a model, and the copy needs this format as well"),
     "activations are kept": (
         ("keep_activations", NO_PLACE, {}, [], None),
         "from torch.utils.checkpoint import checkpoint as again\nimport torch\nx = again(b, x, use_reentrant=False, mask=m)\n"
