@@ -393,7 +393,9 @@ const struct dialect dialect_pytorch = {
                 "torch.optim.SparseAdam, or SGD without momentum",
             [ACTION_CAST_LESS] =
                 "{?of_weights:many short conversions are mostly of weights: torch.autocast with "
-                "its cache (cache_enabled=True), or 16-bit parameters with an optimizer that keeps "
+                "its cache (cache_enabled=True; it keeps nothing within inference_mode(): there "
+                "convert the weights once, model.to(torch.bfloat16)), or 16-bit parameters with an "
+                "optimizer that keeps "
                 "FP32 master weights; }few long conversions are of activations: fused forms "
                 "(scaled_dot_product_attention, gelu(approximate='tanh')) in place of softmax and "
                 "pow under autocast{!of_weights:; many short conversions are mostly of weights: "

@@ -51,3 +51,18 @@ TEST(test_few_copies_on_the_device)
     case_verdict(case_advice(fill_copied), "device-copies", RULE_SILENT);
     case_cannot_tell(fill_copied, "copies,api,ranges", "device-copies");
 }
+
+/* Without operators, the kernel's name may say who asks. */
+static void fill_joined(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(20), MS(7));
+    build_kernel(
+        b, "void at::native::(anonymous namespace)::CatArrayBatchedCopy<OpaqueType<2>, 4>(int)",
+        at + US(15), at + MS(7) + US(25), MS(2));
+}
+
+TEST(joined_parts)
+{
+    const struct outcome *o = case_verdict(case_advice(fill_joined), "device-copies", RULE_FIRES);
+    case_text(o, PARAM_OPERATOR, "cat");
+}
