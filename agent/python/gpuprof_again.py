@@ -12,8 +12,8 @@ torch = hook.torch
 
 BEGINS, ENDS = 4, 8  # backward passes; without any, calls of the first module
 LAST, MOST_READ, DEEPEST, MOST_FUNCTIONS, LEAST = 8, 2048, 5, 64, 0.5
-PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), torch.dtype, torch.device, torch.Size,
-         torch.layout, torch.memory_format)
+PLAIN = {type(None), bool, int, float, complex, str, bytes, type(Ellipsis)} | {
+    vars(torch).get(name) for name in ("dtype", "device", "Size", "layout", "memory_format")}
 # What says nothing about data, and does not change.
 FIXED = (types.ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, type, property)
 # Who calls one of these computes something else each time.
@@ -66,7 +66,7 @@ class Reads:
             self.add_tensor(thing)
         elif isinstance(thing, torch.nn.Module):
             self.add_module(thing)
-        elif kind in (list, tuple, set, frozenset, torch.nn.ParameterList):
+        elif kind in (list, tuple, set, frozenset):
             for one in thing:
                 self.add(one, depth + 1)
         elif kind is dict:
