@@ -20,6 +20,7 @@ FIXED = (types.ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType
 DRAWS = {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "normal_", "uniform_",
          "random_", "bernoulli", "bernoulli_", "multinomial", "exponential_", "dropout", "sample", "rsample", "random",
          "shuffle", "choice", "choices", "uniform", "gauss", "time", "perf_counter", "monotonic", "open", "input"}
+attributes = object.__getattribute__  # runs nothing of the program's
 state = threading.local()
 watched = []  # functions that are watched: their Seen
 undo = []
@@ -50,21 +51,21 @@ class Reads:
     tensor alive."""
 
     def __init__(self):
-        self.tensors, self.values, self.met, self.at = [], [], set(), 0
+        self.tensors, self.values, self.met = [], [], set()
 
     def add(self, thing, depth=0):
         kind = type(thing)
         if kind in PLAIN:
             self.values.append(thing)
             return
-        if isinstance(thing, FIXED) or id(thing) in self.met:
+        if issubclass(kind, FIXED) or id(thing) in self.met:
             return
         self.met.add(id(thing))
         if depth > DEEPEST or len(self.met) > MOST_READ:
             raise Unknown
-        if isinstance(thing, torch.Tensor):
+        if issubclass(kind, torch.Tensor):
             self.add_tensor(thing)
-        elif isinstance(thing, torch.nn.Module):
+        elif issubclass(kind, torch.nn.Module):
             self.add_module(thing)
         elif kind in (list, tuple, set, frozenset):
             for one in thing:
@@ -73,36 +74,35 @@ class Reads:
             for name, one in thing.items():
                 self.add(name, depth + 1)
                 self.add(one, depth + 1)
-        elif isinstance(thing, types.FunctionType):
+        elif issubclass(kind, types.FunctionType):
             self.add_function(thing, depth)
-        elif isinstance(thing, types.MethodType):
+        elif kind is types.MethodType:
             self.add(thing.__func__, depth + 1)
             self.add(thing.__self__, depth + 1)
-        elif isinstance(thing, functools.partial):
+        elif kind is functools.partial:
             for one in (thing.func, thing.args, thing.keywords):
                 self.add(one, depth + 1)
-        elif vars_of(thing) is not None:
-            self.add(vars_of(thing), depth + 1)
         else:
-            raise Unknown
+            self.add(vars_of(thing), depth + 1)
 
     def add_tensor(self, tensor):
-        if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
-            raise Unknown
+        if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.is_inference():
+            raise Unknown  # tensors of inference_mode() do not count writes
         learnt = passes if tensor.requires_grad else -1  # an optimizer may write without a trace
-        version = 0 if tensor.is_inference() else tensor._version
-        self.tensors.append((weakref.ref(tensor), version, learnt))
+        self.tensors.append((weakref.ref(tensor), tensor._version, learnt))
 
     def add_module(self, module):
-        for one in module.modules():
+        plain = attributes(torch.nn.Module(), "__dict__")  # PyTorch's own attributes
+        for one in torch.nn.Module.modules(module):
             self.met.add(id(one))
-            self.values.append(one.training)
-            if one.training and one.__dict__.get("p"):
+            own = attributes(one, "__dict__")
+            self.values.append(own.get("training"))
+            if own.get("training") and own.get("p"):
                 raise Unknown  # dropout
-            for name, value in one.__dict__.items():
+            for name, value in own.items():
                 if name in ("_parameters", "_buffers"):
                     self.add({k: v for k, v in value.items() if v is not None}, DEEPEST - 1)
-                elif not name.startswith("_"):
+                elif name not in plain:
                     self.add(value, DEEPEST - 2)
 
     def add_function(self, function, depth):
@@ -127,8 +127,13 @@ class Reads:
 def vars_of(thing):
     """Attributes of an object of the program's own class, which does nothing by itself when it is read."""
     kind = type(thing)
-    from_user = is_users(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")
-    return thing.__dict__ if from_user and hasattr(thing, "__dict__") and not hasattr(kind, "__next__") else None
+    path = getattr(sys.modules.get(type.__getattribute__(kind, "__module__")), "__file__", None) if type(kind) is type else None
+    if not is_users(path) or any("__next__" in vars(c) for c in kind.__mro__):
+        raise Unknown
+    try:
+        return attributes(thing, "__dict__")
+    except AttributeError:
+        raise Unknown from None
 
 
 def is_users(path):
