@@ -394,7 +394,7 @@ const struct dialect dialect_pytorch = {
             [ACTION_CAST_LESS] =
                 "{?of_weights:many short conversions are mostly of weights: torch.autocast with "
                 "its cache (cache_enabled=True; it keeps nothing within inference_mode(): there "
-                "convert the weights once, model.to(torch.bfloat16)), or 16-bit parameters with an "
+                "convert the weights once, by model.to()), or 16-bit parameters with an "
                 "optimizer that keeps "
                 "FP32 master weights; }few long conversions are of activations: fused forms "
                 "(scaled_dot_product_attention, gelu(approximate='tanh')) in place of softmax and "
