@@ -145,6 +145,11 @@ def is_users(path):
 
 def begins(seen, args, named):
     stack = state.__dict__.setdefault("stack", [])
+    running, frame = set(), sys._getframe() if stack else None
+    while frame:
+        running.add(frame.f_code)
+        frame = frame.f_back
+    stack[:] = [entry for entry in stack if entry[0].function.__code__ in running]  # a call that raised did not end
     inside = any(same for _, same in stack)
     same = False
     seen.calls += 1
