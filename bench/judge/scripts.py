@@ -15,7 +15,7 @@ says; that is not compared).
 
 - guided: the first finding of `gpuprof analyze` on a recording of what it has kept that it can follow and has not tried.
   It follows a finding by the diff of `gpuprof fix --rule`; else, if the finding's action is one that faults.py names for a
-  fault of the program and the finding names one of the fault's lines, by the mend of that fault; else, if the finding names no
+  fault of the program and the finding names one of the fault's lines or its function, by the mend of that fault; else, if the finding names no
   line at all, by the first such fault. In pairs, which name no actions, the line alone decides. It compiles a model only where a
   fault of the program is that it is not compiled: compiling takes minutes.
 - one at a time: the mends of its faults (which no blind search would know) and every edit that `gpuprof fix` knows at every place
@@ -29,6 +29,7 @@ program without its faults among them. What was measured stays in DIR, by the te
 Exit status: 0 if every program ran, whatever the figures are; 1 if a file was damaged.
 """
 import argparse
+import ast
 import difflib
 import glob
 import hashlib
@@ -75,13 +76,14 @@ class Change:
         return text
 
     def lines(self, text):
-        """Numbers of the lines that it changes, as far as they stand in the text."""
+        """Numbers of the lines that it changes, as far as they stand in the text, and of their functions."""
         found = set()
         for _, bad in self.pairs:
             if text.count(bad) == 1:
                 first = text[:text.index(bad)].count("\n") + 1
                 found.update(range(first, first + max(1, bad.count("\n") + (not bad.endswith("\n")))))
-        return found
+        functions = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef) and n.name not in ("main", "forward")]
+        return found | {f.lineno for f in functions if found & set(range(f.lineno, f.end_lineno + 1))}
 
 
 class Program:

@@ -79,7 +79,8 @@ const struct rule rule_padding = {
     .doc = "Tokenizers and collate functions can pad to a fixed length, often the most that the "
            "model takes. The attention mask hides the padding from the result, but every layer "
            "computes it, and attention the square of it. Padded to its longest sequence, a batch "
-           "gives the same result. Batches of similar lengths leave still less padding. The share "
+           "gives the same result if the model masks padding. Batches of similar lengths leave "
+           "still less padding. The share "
            "is that of the columns that are padding in all rows, in up to sixteen copies; padding "
            "inside the longest sequence's length does not count. Shapes that change from step to "
            "step may want lengths rounded up to multiples of 8 or 64.",
