@@ -1,14 +1,17 @@
-/* Cases of the rule repeated-backward: when it fires and when it is silent. It needs a fact of the hook, so it never cannot tell.
+/* Cases of the rule repeated-backward: when it fires and when it is silent. Without the hook it cannot tell.
  * No trainer plants it: they have one loss. */
 #include "tests/unit/rule_case.h"
 
+static const char *const torch = "2.14.1";
+
 /* Steps of 10 ms: forward 2 ms, and `passes` backward passes of 2 ms each, of which the shared part
  * takes 1.6 ms. */
-static struct builder loop(const char *again, int passes)
+static struct builder loop(const char *version, const char *again, int passes)
 {
     static const char *const heads[] = {"head_a_bwd", "head_b_bwd", "head_c_bwd"};
     struct builder b = build_start();
-    build_meta(&b, "torch.version", "2.14.1");
+    if (version)
+        build_meta(&b, "torch.version", version);
     if (again)
         build_meta(&b, "torch.backward.again", again);
     for (int i = 0; i < CASE_STEPS; i++) {
@@ -27,7 +30,7 @@ static struct builder loop(const char *again, int passes)
 
 TEST(of_three_losses)
 {
-    struct builder b = loop("3 passes, 80 % at train.py:30", 3);
+    struct builder b = loop(torch, "3 passes, 80 % at train.py:30", 3);
     const struct outcome *o = case_verdict(build_analyze(&b), "repeated-backward", RULE_FIRES);
     ck_assert_str_eq(o->remedy.object.place, "train.py:30");
     case_does(o, ACTION_SUM_LOSSES);
@@ -38,8 +41,14 @@ TEST(of_three_losses)
 TEST(of_one_loss)
 {
     struct builder b =
-        loop("3 passes, 80 % at train.py:30", 1); /* only the first steps had several */
+        loop(torch, "3 passes, 80 % at train.py:30", 1); /* only the first steps had several */
     case_verdict(build_analyze(&b), "repeated-backward", RULE_SILENT);
-    b = loop(NULL, 3); /* each of a graph of its own */
+    b = loop(torch, NULL, 3); /* each of a graph of its own */
     case_verdict(build_analyze(&b), "repeated-backward", RULE_SILENT);
+}
+
+TEST(without_the_hook)
+{
+    struct builder b = loop(NULL, NULL, 3);
+    case_verdict(build_analyze(&b), "repeated-backward", RULE_CANNOT_TELL);
 }

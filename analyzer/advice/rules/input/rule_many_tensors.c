@@ -60,4 +60,5 @@ const struct rule rule_many_tensors = {
            "tensors each is over a hundred of them: joined in the collate function (torch.cat, "
            "with the lengths beside) they are seven. The bound is all of that time.",
     .remedy = {.action = ACTION_HAND_OVER_LESS, .object.kind = OBJECT_CALL},
+    .tips = {{"one-piece-batches", "Hand batches over in few large tensors", NULL}},
 };

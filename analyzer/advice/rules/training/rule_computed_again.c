@@ -135,4 +135,5 @@ const struct rule rule_computed_again = {
         "of "
         "it: move such work into a function of its own, and keep what that returns.",
     .remedy = {.action = ACTION_KEEP_RESULTS, .object.kind = OBJECT_CALL},
+    .tips = {{"keep-constants", "Compute once what depends on no batch", NULL}},
 };

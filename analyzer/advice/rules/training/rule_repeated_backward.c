@@ -131,6 +131,12 @@ static void check_repeated_backward(const struct facts *f, struct arena *arena, 
 {
     const char *told = timeline_meta(f->tl, FACT_TORCH_BACKWARD_AGAIN);
     const char *comma = told ? strchr(told, ',') : NULL;
+    if (!timeline_meta(f->tl, FACT_TORCH_VERSION)) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: which backward passes keep their graph (gpuprof run records it of "
+                 "PyTorch programs)";
+        return;
+    }
     o->why = "no backward pass was seen that goes through a graph again";
     if (!comma)
         return;
@@ -181,4 +187,5 @@ const struct rule rule_repeated_backward = {
            "The hook compares the numbers of the graph's nodes, in the first passes that keep it; "
            "kernels of the same name in another pass of the step count as computed again.",
     .remedy = {.action = ACTION_SUM_LOSSES, .object.kind = OBJECT_CALL},
+    .tips = {{"one-backward", "Go back once, from the sum of the losses", NULL}},
 };
