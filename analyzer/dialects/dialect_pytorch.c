@@ -176,27 +176,6 @@ const struct dialect dialect_pytorch = {
                 "the loop; torch.compile or a CUDA graph for the rest}{!sequence:{!in_turn:stack "
                 "the inputs of the {times} calls along the batch (torch.stack, flatten(0, 1)), "
                 "call it once, and unflatten the result}}",
-            [ACTION_KEEP_RESULTS] =
-                "{?same_input:what gets the same tensor again: call it once, "
-                "before the loop, and keep the result}{!same_input:{?frozen:compute its results "
-                "once for each sample (in a first "
-                "pass, or by a dictionary of what was seen) and keep them: the same sample gives "
-                "the same result in each epoch}{!frozen:{?in_modules:keep what depends on no batch "
-                "(masks, positions) in a "
-                "buffer, and what depends on weights alone until the optimizer changes them: "
-                "compute it once per step, not for each micro-batch or layer}{!in_modules:if "
-                "nobody uses the result, leave the call "
-                "out; if the same weights and inputs come again, keep it}}}",
-            [ACTION_SUM_LOSSES] = "sum(losses).backward() once, without retain_graph=True: the "
-                                  "gradients are the same; "
-                                  "losses with weights of their own are summed with them",
-            [ACTION_DIFFERENTIATE_LESS] =
-                "{?loop:one call for all: torch.autograd.grad(outputs, inputs, "
-                "torch.eye(n)[:, None].expand(-1, batch, -1), is_grads_batched=True), or "
-                "torch.func.vmap(torch.func.jacrev(f)); and }a penalty on gradients every 8 or 16 "
-                "steps, times that number, in place of each "
-                "step; create_graph=False where no gradient goes through it; torch.func.jvp for "
-                "derivatives along few directions",
             [ACTION_DETACH_STATE] =
                 "state = state.detach() before the next step uses it, total += loss.detach(), and "
                 "backward() without retain_graph=True",
@@ -377,20 +356,6 @@ const struct dialect dialect_pytorch = {
                 "model.float(), and inputs of float32: array.astype(numpy.float32), "
                 "torch.as_tensor(x, dtype=torch.float32); no "
                 "torch.set_default_dtype(torch.float64)",
-            [ACTION_PAD_TO_LONGEST] =
-                "pad to the batch's longest: padding='longest' (True) in place of 'max_length' in "
-                "a "
-                "tokenizer, torch.nn.utils.rnn.pad_sequence or DataCollatorWithPadding in the "
-                "collate function; batches of similar lengths (group_by_length, a BatchSampler "
-                "that "
-                "sorts) leave less",
-            [ACTION_SELECT_LABELLED] =
-                "select before the last layer: keep = labels != -100, then head(hidden[keep]) and "
-                "F.cross_entropy(scores, labels[keep]); labels are mostly known on the host, where "
-                "selecting does not wait for the GPU",
-            [ACTION_USE_SPARSE_GRADIENTS] =
-                "nn.Embedding(..., sparse=True) with an optimizer of its own for these weights: "
-                "torch.optim.SparseAdam, or SGD without momentum",
             [ACTION_CAST_LESS] =
                 "{?of_weights:many short conversions are mostly of weights: torch.autocast with "
                 "its cache (cache_enabled=True; it keeps nothing within inference_mode(): there "
@@ -401,38 +366,7 @@ const struct dialect dialect_pytorch = {
                 "pow under autocast{!of_weights:; many short conversions are mostly of weights: "
                 "torch.autocast with its cache (cache_enabled=True), or 16-bit parameters with an "
                 "optimizer that keeps FP32 master weights}",
-            [ACTION_KEEP_ACTIVATIONS] =
-                "remove torch.utils.checkpoint, or gradient_checkpointing_enable(), or checkpoint "
-                "every second layer; or use the free memory for a larger batch",
-            [ACTION_EVALUATE_WITHOUT_GRADIENTS] =
-                "model.eval() and with torch.inference_mode(): around validation",
-            [ACTION_FUSE_OPTIMIZER] = "{@fused_optimizer}{!by_lists: (or foreach=True)}",
-            [ACTION_MERGE_GROUPS] =
-                "torch.optim.{optimizer}(groups) with one group for each learning rate and weight "
-                "decay, which lists all parameters that have them; then foreach, its default on "
-                "GPUs, or fused=True takes them at once",
-            [ACTION_UPDATE_BY_LISTS] = "torch.optim.{optimizer}(params, foreach=True)",
-            [ACTION_WRITE_UPDATE_BY_LISTS] =
-                "in {optimizer}.step, work on lists of parameters at once (torch._foreach_add_ and "
-                "the like), or torch.compile(optimizer.step)",
-            [ACTION_CLIP_AT_ONCE] =
-                "torch.nn.utils.clip_grad_norm_(params, limit, foreach=True), "
-                "error_if_nonfinite=False; log the norm with .detach() and read it every N steps",
-            [ACTION_SCALE_ON_GPU] =
-                "torch.optim.AdamW(..., fused=True) with torch.amp.GradScaler: the fused update "
-                "reads the scale and the flag on the device{!no_bf16:; or, if the GPU supports "
-                "bf16, torch.autocast(dtype=torch.bfloat16) without a scaler}",
-            [ACTION_NEED_LESS_MEMORY] =
-                "a smaller batch_size, and optimizer.step() after several of them; or "
-                "torch.utils.checkpoint around each layer; or "
-                "torch.autocast('cuda', torch.bfloat16)",
-            [ACTION_JOIN_FREE_MEMORY] = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: what "
-                                        "lies free in pieces is more than the program asked for",
-            [ACTION_SHARD_LESS] =
-                "DeepSpeed: \"zero_optimization\": {\"stage\": 2} where the weights fit on each "
-                "GPU, 0 on a single one; else a larger stage3_param_persistence_threshold and "
-                "stage3_max_live_parameters",
-            [ACTION_OVERWRITE_GRADIENTS] = "optimizer.zero_grad(set_to_none=True)",
+#include "analyzer/dialects/dialect_pytorch_training.def"
 #include "analyzer/dialects/dialect_pytorch_ranks.def"
         },
 };
