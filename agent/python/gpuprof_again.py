@@ -93,7 +93,7 @@ class Reads:
 
     def add_module(self, module):
         plain = attributes(torch.nn.Module(), "__dict__")  # PyTorch's own attributes
-        for one in torch.nn.Module.modules(module):
+        for one in modules_of(module):
             self.met.add(id(one))
             own = attributes(one, "__dict__")
             self.values.append(own.get("training"))
@@ -134,6 +134,17 @@ def vars_of(thing):
         return attributes(thing, "__dict__")
     except AttributeError:
         raise Unknown from None
+
+
+def modules_of(module):
+    """It and the modules within it, each once. Module.modules() would call what a class of the program's may override."""
+    todo, met = [module], set()
+    while todo:
+        one = todo.pop()
+        if id(one) not in met:
+            met.add(id(one))
+            todo += (m for m in attributes(one, "__dict__").get("_modules", {}).values() if m is not None)
+            yield one
 
 
 def is_users(path):
