@@ -33,13 +33,14 @@ static struct builder loop(const char *again, const char *name)
 TEST(of_two_functions)
 {
     struct builder b = loop("Net.positions; angles, 100 % at train.py:4", "Net.positions");
-    const struct outcome *o = case_verdict(build_analyze(&b), "computed-again", RULE_FIRES);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_verdict(a, "computed-again", RULE_FIRES);
     ck_assert_str_eq(o->title, "Keep what Net.positions() computes from the same tensors");
     ck_assert_str_eq(o->remedy.object.place, "train.py:5");
     ck_assert_int_ge(o->saves_high_ns, MS(4));
     ck_assert_int_le(o->saves_high_ns, MS(5));
     case_said(o, CONDITION_SAME_INPUT, true);
-    case_verdict(build_analyze(&b), "forward-only", RULE_SILENT);
+    case_verdict(a, "forward-only", RULE_SILENT);
 }
 
 /* Half of the calls: half of the work may go. */
