@@ -145,11 +145,14 @@ def processes(build, checks):
 
 
 def asked_to_end(build, checks):
-    """A program that ignores SIGTERM. In a job all is killed soon after that, so its profile is written before."""
-    program = ["sh", "-c", 'trap "" TERM; exec "$@"', "sh", build.train, "--data", "fixed", "--depth", "18", "--batch", "8", "--steps", "1000000"]
-    runs = [subprocess.Popen([build.gpuprof, "run", "--device", DEVICE, "-o", f"asked{i}.gpuprof", "--", *program], cwd=build.folder.name,
-                             env={**build.env, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-            for i, variables in enumerate(({"SLURM_PROCID": "0", "SLURM_NTASKS": "1"}, {}))]
+    """A program that ignores SIGTERM. In a job all is killed soon after that, so its profile is written before. The second one, without
+    a launcher, sleeps after some steps: two that compute would leave the recorder no core, and it has 30 s."""
+    trainer = [build.train, "--data", "fixed", "--depth", "18", "--batch", "8", "--steps"]
+    runs = [subprocess.Popen([build.gpuprof, "run", "--device", DEVICE, "-o", f"asked{i}.gpuprof", "--", "sh", "-c", f'trap "" TERM; {what}', "sh",
+                              *trainer, steps], cwd=build.folder.name, env={**build.env, **variables}, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, start_new_session=True)
+            for i, (variables, what, steps) in enumerate((({"SLURM_PROCID": "0", "SLURM_NTASKS": "1"}, 'exec "$@"', "1000000"),
+                                                          ({}, '"$@"; exec sleep 40', "5")))]
     for run in runs:
         for line in run.stdout:
             if line.startswith("step"):
