@@ -20,6 +20,7 @@ FIXED = (types.ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType
 DRAWS = {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "normal_", "uniform_",
          "random_", "bernoulli", "bernoulli_", "multinomial", "exponential_", "dropout", "sample", "rsample", "random",
          "shuffle", "choice", "choices", "uniform", "gauss", "time", "perf_counter", "monotonic", "open", "input"}
+GENERATES = 0x20 | 0x80 | 0x200  # flags of a generator, a coroutine, and one that is both (inspect.CO_...)
 attributes = object.__getattribute__  # runs nothing of the program's
 state = threading.local()
 watched = []  # functions that are watched: their Seen
@@ -52,6 +53,7 @@ class Reads:
 
     def __init__(self):
         self.tensors, self.values, self.met = [], [], set()
+        self.kinds, self.names = {}, {"__call__", "forward"}  # classes of the program; what its code may call of them
 
     def add(self, thing, depth=0):
         kind = type(thing)
@@ -84,6 +86,7 @@ class Reads:
                 self.add(one, depth + 1)
         else:
             self.add(vars_of(thing), depth + 1)
+            self.kinds[id(kind)] = kind
 
     def add_tensor(self, tensor):
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.is_inference():
@@ -96,6 +99,7 @@ class Reads:
         for one in modules_of(module):
             self.met.add(id(one))
             own = attributes(one, "__dict__")
+            self.kinds[id(type(one))] = type(one)
             self.values.append(own.get("training"))
             if own.get("training") and own.get("p"):
                 raise Unknown  # dropout
@@ -107,16 +111,31 @@ class Reads:
 
     def add_function(self, function, depth):
         """What its code names: globals, and what it has closed over."""
-        code = function.__code__
-        if code.co_filename.startswith(hook.torch_folder) or not is_users(code.co_filename):
+        code, within = function.__code__, function.__dict__.get("__wrapped__")
+        if isinstance(within, types.FunctionType):  # a decorator, perhaps PyTorch's
+            self.add(within, depth + 1)
+        if not is_users(code.co_filename):
             return
-        if DRAWS & set(code.co_names) or code.co_flags & 0x2a0:  # a generator, a coroutine
+        names = names_of(code)
+        if DRAWS & names or code.co_flags & GENERATES:
             raise Unknown
-        for name in code.co_names:
+        self.names |= names
+        for name in names:
             if name in function.__globals__:
                 self.add(function.__globals__[name], depth + 1)
         for cell in function.__closure__ or ():
             self.add(cell.cell_contents, depth + 1)
+
+    def add_methods(self):
+        """What the code may call of the objects that were met: their methods of a name that stands in it."""
+        done = set()
+        while True:
+            found = [f for kind in self.kinds.values() for f in methods_of(kind, self.names) if id(f) not in done]
+            if not found:
+                return
+            for function in found:
+                done.add(id(function))
+                self.add_function(function, 1)
 
     def same(self, other):
         return (len(self.tensors) == len(other.tensors) and self.values == other.values
@@ -134,6 +153,21 @@ def vars_of(thing):
         return attributes(thing, "__dict__")
     except AttributeError:
         raise Unknown from None
+
+
+def names_of(code):
+    """Also of functions within it: comprehensions, lambdas."""
+    return set(code.co_names).union(*(names_of(one) for one in code.co_consts if isinstance(one, types.CodeType)))
+
+
+def methods_of(kind, names):
+    for name in names:
+        for c in kind.__mro__:
+            found = vars(c).get(name)
+            found = found.__func__ if type(found) in (staticmethod, classmethod) else found.fget if type(found) is property else found
+            if isinstance(found, types.FunctionType):
+                yield found
+                break
 
 
 def modules_of(module):
@@ -177,6 +211,7 @@ def compare(seen, args, named):
         now.add_function(seen.function, 0)
         for one in (args, named):
             now.add(one)
+        now.add_methods()
     except (Unknown, ValueError, RuntimeError):  # an empty cell; a dictionary that another thread writes
         seen.unknown = True
         return False
@@ -231,6 +266,8 @@ def function_of(path, name):
 @hook.guarded
 def begin():
     """Watches the functions that have launched work so far."""
+    if watched:  # the first calls of a module came before the first backward pass
+        return
     n, path = 0, hook.ctypes.c_char_p()
     while len(watched) < MOST_FUNCTIONS:
         name = hook.agent.gpuprof_hook_launcher(n, hook.ctypes.byref(path))
@@ -238,7 +275,7 @@ def begin():
             break
         n += 1
         function = function_of(path.value.decode("utf-8", "replace"), name.decode("utf-8", "replace"))
-        if function and not function.__code__.co_flags & 0x2a0:
+        if function and not function.__code__.co_flags & GENERATES:
             watch(function)
     hook.undo_at_compile.append(end)
 
@@ -302,4 +339,5 @@ def called(module, *args, **named):
 
 
 def hook_module(module):
-    hook.wrap(module.Module, "__call__", hook.NOTE, note=called)
+    if not hook.only_steps:
+        hook.wrap(module.Module, "__call__", hook.NOTE, note=called)
