@@ -5,7 +5,6 @@
 #include "analyzer/measure/ranges.h"
 #include "base/keymap.h"
 #include "base/vec.h"
-#include "wire/spool_format.h"
 #include "wire/step_mark.h"
 
 #include <stdlib.h>
@@ -77,13 +76,6 @@ static int find_live(struct holding *x, uint32_t last)
     return 0;
 }
 
-static uint32_t line_of(const struct timeline *t, const struct row_launch_line *r)
-{
-    uint32_t stack = timeline_stack_index(t, r->stack);
-    bool known = stack != TL_NONE && r->what > SPOOL_LINE_STRETCH && r->what < SPOOL_LINE_NONE;
-    return known ? stack * SPOOL_LINES + (uint32_t)r->what + 1 : 0;
-}
-
 /* Fills x->line up to row `last`, walking along both tables in time. -1: out of memory. */
 static int find_lines(struct holding *x, uint32_t last)
 {
@@ -96,7 +88,7 @@ static int find_lines(struct holding *x, uint32_t last)
         for (; k < t->launch_line_count && t->launch_lines[k].start_ns <= r->time_ns; k++) {
             uint32_t thread = timeline_thread_index(t, t->launch_lines[k].thread);
             if (thread != TL_NONE)
-                of_thread[thread] = line_of(t, &t->launch_lines[k]);
+                of_thread[thread] = timeline_row_line(t, &t->launch_lines[k]);
         }
         uint32_t thread = timeline_thread_index(t, r->thread);
         x->line[i] = thread != TL_NONE ? of_thread[thread] : 0;

@@ -351,6 +351,8 @@ static inline uint32_t tl_op_line(const struct timeline *t, uint32_t op)
            : api == TL_NONE                   ? 0
                                               : t->apis[api].line;
 }
+/* The line from which a thread launches from this row on; as api.line, 0 = not known. */
+uint32_t timeline_row_line(const struct timeline *t, const struct row_launch_line *r);
 /* Writes "train.py:9 (Net.forward), its backward pass" to out, and returns out. */
 const char *timeline_line_text(const struct timeline *t, uint32_t line, char *out, size_t size);
 static inline const char *tl_text(const struct timeline *t, uint32_t id)

@@ -69,7 +69,7 @@ static int sort_rows(struct lining *l, const struct idmap *threads)
     return 0;
 }
 
-static uint32_t line_of_row(const struct timeline *t, const struct row_launch_line *r)
+uint32_t timeline_row_line(const struct timeline *t, const struct row_launch_line *r)
 {
     uint32_t stack = timeline_stack_index(t, r->stack);
     if (stack == TL_NONE || r->what <= SPOOL_LINE_STRETCH || r->what >= SPOOL_LINE_NONE)
@@ -106,7 +106,7 @@ static void line_thread(struct lining *l, uint32_t thread)
         if ((launches(a) || captures_hold(&l->captures, t, a)) &&
             l->stretches.at[stretch].start_ns <= a->start_ns && r->start_ns <= a->end_ns &&
             r->stretch == l->stretches.at[stretch].stretch)
-            a->line = line_of_row(t, r);
+            a->line = timeline_row_line(t, r);
     }
 }
 
