@@ -228,16 +228,21 @@ static int say_others(struct job *j, const struct file_role *roles, int taken, s
 
 /* Index of the analysed file, counted among the files that stay: the one that was asked for,
  * otherwise the one with the best marks, otherwise the one with most GPU time. Notes its rank.
- * SIZE_MAX: the rank that was asked for is in no file. */
+ * SIZE_MAX: the rank that was asked for is in no file. Where no file has a number, places count. */
 static size_t find_focus(struct job *j, struct arena *arena, const struct file_role *roles,
                          const struct inspected *of)
 {
     size_t asked = SIZE_MAX, marked = SIZE_MAX, busiest = SIZE_MAX, focus = 0;
+    int64_t rank = j->rank ? strtoll(j->rank, NULL, 10) : -1, place = 0;
+    bool numbered = false;
+    for (size_t i = 0; i < j->files.n; i++)
+        numbered |= roles[i].taken && of[i].rank >= 0;
     for (size_t i = 0; i < j->files.n; i++) {
         if (!roles[i].taken)
             continue;
-        if (j->rank && of[i].rank == strtoll(j->rank, NULL, 10) && asked == SIZE_MAX)
+        if (rank >= 0 && asked == SIZE_MAX && (numbered ? of[i].rank : place) == rank)
             asked = i;
+        place++;
         if (of[i].marks.count &&
             (marked == SIZE_MAX || steps_better_marks(&of[i].marks, &of[marked].marks)))
             marked = i;
