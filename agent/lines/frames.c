@@ -135,36 +135,6 @@ static uint32_t part_name(enum part part)
     return id;
 }
 
-/* The user's own functions that stood on the stack of a launch, the first MOST_SEEN: by name, because
- * the code object may be gone when somebody asks. */
-enum { MOST_SEEN = 96, SEEN_FILE = 400, SEEN_FUNCTION = 120 };
-static struct {
-    char file[SEEN_FILE], function[SEEN_FUNCTION];
-    _Atomic bool whole;
-} seen[MOST_SEEN];
-static _Atomic uint32_t seen_count;
-
-static void note_seen(const char *file, const char *function)
-{
-    if (strlen(file) >= SEEN_FILE || strlen(function) >= SEEN_FUNCTION ||
-        atomic_load(&seen_count) >= MOST_SEEN)
-        return;
-    uint32_t at = atomic_fetch_add(&seen_count, 1);
-    if (at >= MOST_SEEN)
-        return;
-    strcpy(seen[at].file, file);
-    strcpy(seen[at].function, function);
-    atomic_store(&seen[at].whole, true);
-}
-
-const char *frames_seen(size_t n, const char **file)
-{
-    if (n >= MOST_SEEN || !atomic_load(&seen[n].whole))
-        return NULL;
-    *file = seen[n].file;
-    return seen[n].function;
-}
-
 static void describe(struct code *c, uint64_t address)
 {
     char file[MOST_TEXT], function[MOST_TEXT];
@@ -176,7 +146,7 @@ static void describe(struct code *c, uint64_t address)
     if (c->owner > PYTHON_OF_PACKAGE)
         return; /* never named in a record */
     if (c->owner == PYTHON_OF_USER)
-        note_seen(file, function);
+        launchers_note(file, function);
     c->file = strings_add(file, strlen(file));
     c->function = strings_add(function, strlen(function));
 }

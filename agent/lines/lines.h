@@ -40,7 +40,8 @@ void lines_know_node(const void *object, uint64_t number);
 void lines_know_module(const void *object, const char *name);
 /* The n-th of the user's own functions that stood on the stack of a launch ("Net.forward"), with its
  * file. NULL: there are no more. */
-const char *frames_seen(size_t n, const char **file);
+const char *launchers_at(size_t n, const char **file);
+void launchers_note(const char *file, const char *function); /* tells of one */
 /* The calling thread enters backward(), or has left it. */
 void lines_backward(bool begins);
 

@@ -60,5 +60,5 @@ void gpuprof_hook_node(const void *object, unsigned long long number)
 
 const char *gpuprof_hook_launcher(int n, const char **file)
 {
-    return n >= 0 ? frames_seen((size_t)n, file) : NULL;
+    return n >= 0 ? launchers_at((size_t)n, file) : NULL;
 }
