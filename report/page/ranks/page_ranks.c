@@ -175,8 +175,8 @@ static void write_beside(const struct page *p)
     page_put(p, "</tbody></table></div>\n");
 }
 
-/* Whom the rest of the page is about; for another page it names the late rank. */
-static void write_whose(const struct page *p)
+/* How to get the page of another rank: the late one, if this page is not about it. */
+static void write_how_to_another(const struct page *p)
 {
     const struct ranks *r = &p->a->facts->ranks;
     size_t own = 0;
@@ -186,9 +186,9 @@ static void write_whose(const struct page *p)
         return;
     size_t other = own != r->late ? r->late : own ? 0 : r->count - 1;
     fprintf(p->f,
-            "<p>All else on this page that names no rank is about rank %lld. <code>gpuprof report "
-            "--rank %lld</code> with the same files makes the page of another.</p>\n",
-            (long long)r->at[own].rank, (long long)r->at[other].rank);
+            "<p><code>gpuprof report --rank %lld</code> with the same files makes the page of rank "
+            "%lld.</p>\n",
+            (long long)r->at[other].rank, (long long)r->at[other].rank);
 }
 
 void page_ranks(const struct page *p)
@@ -208,7 +208,7 @@ void page_ranks(const struct page *p)
             "has arrived; the transfer after that takes %.3f ms per step. Clocks are relative to "
             "the clock of the first rank.</p>\n",
             r->count, (long long)r->collectives, (double)r->transfer_ns / 1e6);
-    write_whose(p);
+    write_how_to_another(p);
     if (r->count > PAGE_RANKS && page_heat(p) < 0)
         page_put(p, "<p>out of memory: no picture of the ranks</p>");
     write_bars(p);
