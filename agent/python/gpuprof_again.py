@@ -26,7 +26,8 @@ state = threading.local()
 watched = []  # functions that are watched: their Seen
 undo = []
 passes = calls_of_first = 0
-first = None  # the module that was called first: its calls count where nothing is trained
+first = None  # the module that was called first: its calls count where nothing is trained,
+inputs = None  # and what they get
 over = False
 
 
@@ -49,10 +50,11 @@ class Seen:
 
 class Reads:
     """What a call can read: tensors, each with a number that a write changes, and plain values. Holds no
-    tensor alive."""
+    tensor alive once it is closed."""
 
     def __init__(self):
-        self.tensors, self.values, self.met = [], [], set()
+        self.tensors, self.values = [], []
+        self.met = {}  # by id; holds what was met, because a later object could get the id of one that is gone
         self.kinds, self.names = {}, {"__call__", "forward"}  # classes of the program; what its code may call of them
 
     def add(self, thing, depth=0):
@@ -62,7 +64,7 @@ class Reads:
             return
         if issubclass(kind, FIXED) or id(thing) in self.met:
             return
-        self.met.add(id(thing))
+        self.met[id(thing)] = thing
         if depth > DEEPEST or len(self.met) > MOST_READ:
             raise Unknown
         if issubclass(kind, torch.Tensor):
@@ -97,7 +99,7 @@ class Reads:
     def add_module(self, module):
         plain = attributes(torch.nn.Module(), "__dict__")  # PyTorch's own attributes
         for one in modules_of(module):
-            self.met.add(id(one))
+            self.met[id(one)] = one
             own = attributes(one, "__dict__")
             self.kinds[id(type(one))] = type(one)
             self.values.append(own.get("training"))
@@ -136,6 +138,9 @@ class Reads:
             for function in found:
                 done.add(id(function))
                 self.add_function(function, 1)
+
+    def close(self):
+        self.met = self.kinds = self.names = None
 
     def same(self, other):
         return (len(self.tensors) == len(other.tensors) and self.values == other.values
@@ -215,6 +220,8 @@ def compare(seen, args, named):
     except (Unknown, ValueError, RuntimeError):  # an empty cell; a dictionary that another thread writes
         seen.unknown = True
         return False
+    finally:
+        now.close()
     same = any(now.same(before) for before in seen.last)
     seen.again += same
     seen.last = [*seen.last[1 - LAST:], now]
@@ -242,6 +249,10 @@ def watch(function):
     watched.append(seen)
     for kind, note in ((hook.AFTER, after), (hook.NOTE, before)):
         undo.append(hook.watch(function, seen.name, kind, hook.encoded(seen.name), note))
+
+
+def nothing():
+    """Reads nothing but what it gets."""
 
 
 # ---- which functions -----------------------------------------------------------------------------
@@ -293,6 +304,8 @@ def tell():
     call."""
     end()
     again = [s for s in watched if s.calls > 1 and s.share() >= LEAST]
+    if not passes and inputs and inputs.again * 2 >= calls_of_first:  # a loop that times the model on one batch
+        again = []
     if again:
         most = max(s.share() for s in again)
         inner = [s for s in watched if s.within and s.within >= LEAST * s.calls and s not in again]
@@ -325,12 +338,14 @@ def at_backward():
 def called(module, *args, **named):
     """Without training the calls of the first module show how far the loop is. Returns True when it need not
     be called again."""
-    global first, calls_of_first
+    global first, calls_of_first, inputs
     if passes or not possible():
         return True
     first = first or weakref.ref(module)
     if first() is module:
         calls_of_first += 1
+        inputs = inputs or Seen(nothing)
+        compare(inputs, args, named)
         if calls_of_first == BEGINS:
             begin()
         elif calls_of_first == ENDS + 1:

@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import types
+import weakref
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
@@ -50,6 +51,15 @@ class Net(torch.nn.Module):
     def shaken(self): return torch.normal(self.weight)
     def by_property(self): return self.shaken
     def scaled(self): return self.weight * self.scale
+class Weight(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self._parameters["weight"] = torch.nn.Parameter()
+class Many(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self._modules.update((f"m{i}", Weight()) for i in range(10))
+    def forward(self, x): return x
 class Dropout(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -120,6 +130,14 @@ def write(tensor):
     tensor._version += 1
 
 
+def keeps_none(again, function):
+    seen, x = again.Seen(function), Tensor()
+    again.compare(seen, ([x],), {})
+    alive = weakref.ref(x)
+    del x
+    return alive() is None and len(seen.last) == 1
+
+
 def cases(again, p):
     x, net, config = Tensor(), p.Net(p.Plain()), p.Config()
     shaken, dropped = p.Net(p.Noise()), p.Net(p.Dropout())
@@ -131,6 +149,10 @@ def cases(again, p):
     yield "a tensor that is written", False, same(again, p.gets, x, between=lambda: write(x))
     yield "a global tensor that is written", False, same(again, p.reads_a_global, between=lambda: write(p.table))
     yield "a weight that is written", False, same(again, p.Net.forward, net, between=lambda: write(net._parameters["weight"]))
+    many = p.Many()
+    for name, module in many._modules.items():
+        yield f"the weight of module {name} of ten is written", False, same(again, p.Many.forward, many, between=lambda w=module._parameters["weight"]: write(w))
+    yield "no tensor is kept", True, keeps_none(again, p.gets)
     yield "a number that changes", False, same(again, p.Net.scaled, net, between=lambda: setattr(net, "scale", 3))
     yield "an attribute that changes", False, same(again, p.by_config, config, between=lambda: setattr(config, "width", 4))
     yield "a list that grows", False, same(again, p.counts, x, between=lambda: p.calls.append(1))

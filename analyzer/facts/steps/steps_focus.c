@@ -58,6 +58,8 @@ static const char *ranks_here(struct facts *f)
         first = rank >= 0 && rank < first ? rank : first;
         last = rank > last ? rank : last;
     }
+    if (last < 0 && t->process_count <= 1)
+        return "the recording is of one process";
     if (last < 0)
         return arena_printf(&f->arena, "the recording has ranks 0 to %zu, by their places",
                             t->process_count - 1);
