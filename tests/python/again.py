@@ -99,7 +99,8 @@ def stand_in(folder):
     torch = types.ModuleType("torch")
     torch.Tensor, torch.no_grad = Tensor, no_grad
     torch.nn = types.SimpleNamespace(Module=Module, Parameter=Parameter)
-    hook = types.SimpleNamespace(here={"facts": None}, torch=torch, guarded=lambda f: f, torch_folder="/torch/", FOLDER="/hook/")
+    hook = types.SimpleNamespace(here={"facts": types.SimpleNamespace(TORCH_COMPILE="compile", TORCH_AGAIN="again")}, torch=torch, guarded=lambda f: f, torch_folder="/torch/", FOLDER="/hook/",
+                                 short=os.path.basename)
     with open(HOOK, encoding="utf-8") as f:
         text = f.read()
     again = types.ModuleType("again")
@@ -138,6 +139,20 @@ def keeps_none(again, function):
     return alive() is None and len(seen.last) == 1
 
 
+def told(again, p, batches):
+    """What is told of p.gets(), called with one tensor in each call of a model that is not trained."""
+    again.over, again.calls_of_first, again.first, again.inputs = False, 0, None, None
+    again.begin, again.hook.known, found = lambda: None, {}, []
+    again.hook.fact = lambda key, text: found.append(text)
+    seen, x, net = again.Seen(p.gets), Tensor(), p.Plain()
+    again.watched[:] = [seen]
+    for batch in batches:
+        again.called(net, batch)
+        again.begins(seen, [x], {})
+        again.ended(seen)
+    return found
+
+
 def cases(again, p):
     x, net, config = Tensor(), p.Net(p.Plain()), p.Config()
     shaken, dropped = p.Net(p.Noise()), p.Net(p.Dropout())
@@ -152,6 +167,10 @@ def cases(again, p):
     many = p.Many()
     for name, module in many._modules.items():
         yield f"the weight of module {name} of ten is written", False, same(again, p.Many.forward, many, between=lambda w=module._parameters["weight"]: write(w))
+    one = Tensor()
+    yield "a model that gets new batches is told of", ["gets, 100 %"], [
+        text.split(" at ")[0] for text in told(again, p, [Tensor() for _ in range(12)])]
+    yield "one that is timed on one batch is not", ["none of 1 functions"], told(again, p, [one] * 12)
     yield "no tensor is kept", True, keeps_none(again, p.gets)
     yield "a number that changes", False, same(again, p.Net.scaled, net, between=lambda: setattr(net, "scale", 3))
     yield "an attribute that changes", False, same(again, p.by_config, config, between=lambda: setattr(config, "width", 4))
@@ -171,7 +190,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory(prefix="gpuprof-again-") as folder:
         for what, expected, found in cases(*stand_in(folder)):
-            checks.check(found is expected, what, f"{found} for {expected}")
+            checks.check(found == expected, what, f"{found} for {expected}")
     checks.done()
     return 0
 
