@@ -12,6 +12,8 @@ torch = hook.torch
 
 BEGINS, ENDS = 4, 8  # backward passes; without any, calls of the first module
 LAST, MOST_READ, DEEPEST, MOST_FUNCTIONS, LEAST = 8, 2048, 5, 64, 0.5
+# Of a function: calls that are compared, and calls after which it is given up if none was the same.
+MOST_CALLS, GIVE_UP = 64, 2 * LAST
 PLAIN = {type(None), bool, int, float, complex, str, bytes, type(Ellipsis)} | {
     vars(torch).get(name) for name in ("dtype", "device", "Size", "layout", "memory_format")}
 # What says nothing about data, and does not change.
@@ -42,6 +44,7 @@ class Seen:
     def __init__(self, function):
         self.function, self.name = function, function.__code__.co_qualname
         self.last, self.calls, self.again, self.within, self.unknown = [], 0, 0, 0, False
+        self.given = []  # the tensors among the arguments of the last calls
 
     def share(self):
         """Of the calls that had one before them."""
@@ -97,7 +100,7 @@ class Reads:
         self.tensors.append((weakref.ref(tensor), tensor._version, learnt))
 
     def add_module(self, module):
-        plain = attributes(torch.nn.Module(), "__dict__")  # PyTorch's own attributes
+        plain = plain_names()
         for one in modules_of(module):
             self.met[id(one)] = one
             own = attributes(one, "__dict__")
@@ -143,9 +146,13 @@ class Reads:
         self.met = self.kinds = self.names = None
 
     def same(self, other):
-        return (len(self.tensors) == len(other.tensors) and self.values == other.values
-                and all(a() is not None and a() is b() and u == v and m == n
-                        for (a, u, m), (b, v, n) in zip(self.tensors, other.tensors)))
+        return self.values == other.values and same_tensors(self.tensors, other.tensors)
+
+
+def same_tensors(some, others):
+    """Lists of (weak reference, numbers...). References must not be compared: that compares what tensors hold, on the GPU."""
+    return len(some) == len(others) and all(
+        a() is not None and a() is b() and of == other for (a, *of), (b, *other) in zip(some, others))
 
 
 def vars_of(thing):
@@ -160,19 +167,27 @@ def vars_of(thing):
         raise Unknown from None
 
 
+@functools.cache
+def plain_names():
+    """Of the attributes that PyTorch gives each module."""
+    return set(attributes(torch.nn.Module(), "__dict__"))
+
+
+@functools.cache
 def names_of(code):
     """Also of functions within it: comprehensions, lambdas."""
     return set(code.co_names).union(*(names_of(one) for one in code.co_consts if isinstance(one, types.CodeType)))
 
 
 def methods_of(kind, names):
-    for name in names:
-        for c in kind.__mro__:
-            found = vars(c).get(name)
+    for c in kind.__mro__:
+        if c in (torch.nn.Module, object):
+            continue
+        for name in names & vars(c).keys():
+            found = vars(c)[name]
             found = found.__func__ if type(found) in (staticmethod, classmethod) else found.fget if type(found) is property else found
             if isinstance(found, types.FunctionType):
                 yield found
-                break
 
 
 def modules_of(module):
@@ -202,15 +217,22 @@ def begins(seen, args, named):
     stack[:] = [entry for entry in stack if entry[0].function.__code__ in running]  # a call that raised did not end
     inside = any(same for _, same in stack)
     same = False
-    seen.calls += 1
-    if inside:
-        seen.within += 1
-    elif not seen.unknown:
-        same = compare(seen, args, named)
+    if seen.calls < (MOST_CALLS if seen.again or seen.within else GIVE_UP) and not seen.unknown:
+        seen.calls += 1
+        seen.within += inside
+        same = not inside and compare(seen, args, named)
     stack.append((seen, same))
 
 
 def compare(seen, args, named):
+    """Whether the call can read the same as an earlier one. Where its tensors are other ones, all else need not be read: that
+    takes a few microseconds, and reading a small module takes hundreds (bench/python_again.py)."""
+    given = [(weakref.ref(t), t._version) for t in (*args, *named.values()) if type(t) in (torch.Tensor, torch.nn.Parameter)
+             and not t.is_inference()]
+    if given and not any(same_tensors(given, before) for before in seen.given):
+        seen.given = [*seen.given[1 - LAST:], given]
+        return False
+    seen.calls -= bool(given) and not seen.last  # the call before was not read: nothing to compare with
     now = Reads()
     try:
         now.add_function(seen.function, 0)
