@@ -5,6 +5,8 @@
  *   kineto_rows.c    struct kineto_event -> rows
  *   kineto_names.c   the name of a Python function -> struct kineto_frame
  *   kineto_frames.c  calls of Python functions (with_stack=True) -> stacks, and samples of them
+ *   kineto_stacks.c  ... the rows of the stacks, and of the modules in which lines run
+ *   kineto_tells.c   ... and the facts that they are evidence of
  *   kineto_lines.c   ... and the line that each thread launches from
  *   kineto_xla.c     events of JAX and TensorFlow, which have no categories
  *   kineto_rocprof.c events of rocprofv3, whose JSON has its own form
@@ -67,7 +69,9 @@ struct kineto_event {
     char head[48];      /* first bytes of the name, to recognise kinds of copies and syncs */
     char label[64];     /* args.name of a metadata event, or details of a copy */
     bool is_thread_name, is_process_name, is_memory, is_node; /* is_node: a node of backward() */
-    int64_t reserved, in_use, address, device_type, step;     /* -1 = absent */
+    uint64_t from_file; /* of a call: hash of the file that calls, and the line; line 0 = absent */
+    int64_t from_line;
+    int64_t reserved, in_use, address, device_type, step; /* -1 = absent */
     int64_t piece; /* bytes that were given out; below 0: taken back; 0 = absent */
 };
 
@@ -86,7 +90,13 @@ struct kineto_shapes {
 };
 
 /* A Python function, from the name of its calls. */
-enum kineto_frame_kind { KINETO_FRAME_NONE, KINETO_FRAME_PYTHON, KINETO_FRAME_BUILT_IN };
+enum kineto_frame_kind {
+    KINETO_FRAME_NONE,
+    KINETO_FRAME_PYTHON,
+    KINETO_FRAME_BUILT_IN,
+    KINETO_FRAME_MODULE /* a call of a module of PyTorch; it makes no row of its own */
+};
+enum { KINETO_FILE_NAME = 48 };
 struct kineto_frame {
     uint8_t kind;     /* enum kineto_frame_kind; for KINETO_FRAME_NONE no other member is valid */
     uint8_t owner;    /* enum python_owner */
@@ -94,12 +104,14 @@ struct kineto_frame {
     uint8_t starts;   /* enum kineto_start: what it does with a loader's workers */
     bool is_profiler; /* it belongs to PyTorch's profiler */
     bool traces;      /* it traces a program into a graph: Dynamo, FX */
-    uint32_t file, function; /* file: path with the folders that PyTorch cuts off,
-                                restored where they are known */
-    uint32_t place;          /* "train.py:12", if it is the user's function; 0 = it is not */
-    uint32_t call;           /* string id of the system call that it waits in; 0: it computes */
-    int64_t line;            /* line where the function begins; for calls older than the
+    bool optimizes;   /* it belongs to PyTorch's optimizers */
+    uint32_t file, function;     /* file: path with the folders that PyTorch cuts off,
+                                restored where they are known; function: of a module its name */
+    uint32_t call;               /* string id of the system call that it waits in; 0: it computes */
+    int64_t line;                /* line where the function begins; for calls older than the
                                 trace the line they were in */
+    uint64_t said;               /* hash of the file as the trace has it */
+    char name[KINETO_FILE_NAME]; /* "train.py", if it is the user's function; "" = it is not */
 };
 
 /* What a call does with a loader's workers; KINETO_LAUNCHES starts one of them. */
@@ -115,9 +127,9 @@ extern const struct kineto_sign {
 } kineto_signs[KINETO_SIGNS];
 
 struct kineto_call { /* a call that has not returned yet */
-    int64_t end_ns;
+    int64_t end_ns, line;
     uint32_t frame, stack; /* index in kineto_frames.at; id of the stack's row */
-    bool old;              /* it began before the trace */
+    uint32_t module;       /* id of the innermost module's row; 0 = none */
 };
 
 /* The open calls of one thread, and samples ("looks") of them: one per period, as
@@ -134,9 +146,11 @@ struct kineto_calls {
     struct row_stack_sample look; /* the look that was not put yet; looks 0: none */
 };
 
-/* For a stack: its innermost frame of the user, and of a package; ids of stacks, 0 = none. */
+/* For a stack: its innermost frame of the user, and of a package (ids of stacks, 0 = none); its own
+ * frame and line. */
 struct kineto_owners {
-    uint32_t user, package;
+    uint32_t user, package, frame;
+    int64_t line;
 };
 
 /* From start_ns on a thread is in this line. In other lists: an operator with a sequence number in
@@ -153,8 +167,12 @@ struct kineto_frames {
                                      yet */
     struct VEC(struct kineto_frame) at;
     struct VEC(struct kineto_calls) threads; /* parallel to kineto.threads */
-    struct keymap stack_of;                  /* (caller, frame) -> id of the stack */
+    struct keymap stack_of; /* (caller, frame, line) -> id of the stack; (module, frame, line) ->
+                               that of a line in a module; (name) -> that of a module */
     struct VEC(struct kineto_owners) owners; /* by id of the stack - 1 */
+    uint32_t outside;                        /* id of the row for "outside a module"; 0: no
+                                                module was called yet */
+    bool exact;                              /* calls say the line that they come from */
     uint32_t signs[KINETO_SIGNS];            /* string ids of the facts' values; 0 = not seen */
     int64_t workers;                         /* most workers that a loader starts */
     uint32_t loop;                           /* string id of the user's line that loops over it */
@@ -203,7 +221,7 @@ struct kineto {
     struct err *e;
     struct json_reader json;
     struct { /* keys and categories of events (kineto_event.c) */
-        struct words fields, categories, args, inputs;
+        struct words fields, categories, args, inputs, caller;
         struct word arg[KINETO_ARGS];
     } words;
     char *scratch; /* buffer for texts with escapes */
@@ -272,6 +290,17 @@ uint32_t kineto_intern_token(struct kineto *k);
 
 /* kineto_names.c: reads the name of a call into *f. 0, or -1 with *k->e set. */
 int kineto_frame_read(struct kineto *k, struct kineto_frame *f, const char *s, size_t n);
+/* kineto_stacks.c: the id of the row for this frame and line below this caller, and for the line that
+ * a thread launches from, of the innermost open call; added if they are new; module: see struct
+ * kineto_call. kineto_module: id of a new call's module. 0 with *k->e set, kineto_line: false. */
+uint32_t kineto_stack(struct kineto *k, uint32_t caller, uint32_t frame, int64_t line);
+bool kineto_launches_from(struct kineto *k, const struct kineto_calls *c, uint32_t *line);
+bool kineto_module(struct kineto *k, struct kineto_call *call);
+/* kineto_tells.c: puts what a call tells that begins now; and, after the last event, what all do.
+ * 0, or -1 with *k->e set. */
+int kineto_tells(struct kineto *k, struct kineto_calls *c, uint32_t frame, int64_t start_ns,
+                 int64_t end_ns);
+int kineto_tells_end(struct kineto *k);
 /* kineto_frames.c: interns the name of a call, and remembers what it means for kineto_frames_put.
  * STR_NONE with *k->e set. */
 uint32_t kineto_frames_name(struct kineto *k, const char *s, size_t n);

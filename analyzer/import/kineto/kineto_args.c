@@ -164,15 +164,46 @@ static int read_arg(struct kineto *k, struct kineto_event *v)
     }
 }
 
+/* Reads "train.py:12", the line that calls. */
+static int take_caller(struct kineto *k, struct kineto_event *v)
+{
+    enum json_token t = json_next(&k->json);
+    const char *text = k->json.text;
+    size_t n = k->json.length, at = n;
+    if (t == JSON_ERROR)
+        return -1;
+    if (t == JSON_OBJECT || t == JSON_ARRAY)
+        return json_skip_rest(&k->json);
+    while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9')
+        at--;
+    if (t != JSON_STRING || at < 2 || text[at - 1] != ':' ||
+        !json_int64(text + at, n - at, &v->from_line))
+        return 0;
+    v->from_file = str_hash(text, at - 1);
+    return 0;
+}
+
+/* Reads the rest of the arguments of a Python function's call. */
+static int read_caller(struct kineto *k, struct kineto_event *v)
+{
+    enum json_token t;
+    while ((t = json_next_of(&k->json, &k->words.caller)) == JSON_KEY)
+        if (take_caller(k, v) < 0)
+            return -1;
+    return t == JSON_OBJECT_END ? 0 : -1;
+}
+
 int kineto_args_read(struct kineto *k, struct kineto_event *v)
 {
     if (v->category == KINETO_CPU_OP)
         return kineto_shapes_read(k, v);
-    if (v->category == KINETO_PYTHON || v->category == KINETO_ANNOTATION)
-        return json_skip(&k->json); /* stacks: no row keeps them */
+    if (v->category == KINETO_ANNOTATION)
+        return json_skip(&k->json);
     enum json_token t = json_next(&k->json);
     if (t != JSON_OBJECT)
         return t == JSON_ERROR ? -1 : t == JSON_ARRAY ? json_skip_rest(&k->json) : 0;
+    if (v->category == KINETO_PYTHON)
+        return read_caller(k, v);
     while ((t = json_next(&k->json)) == JSON_KEY)
         if (read_arg(k, v) < 0)
             return -1;
@@ -182,9 +213,11 @@ int kineto_args_read(struct kineto *k, struct kineto_event *v)
 void kineto_args_words(struct kineto *k)
 {
     const size_t count = sizeof args / sizeof *args;
+    static const struct word caller[] = {WORD("CallFrom", 0)};
     struct word *w = k->words.arg;
     _Static_assert(sizeof args / sizeof *args <= KINETO_ARGS, "room for every key of args");
     for (size_t i = 0; i < count; i++)
         w[i] = (struct word){args[i].key, (uint8_t)strlen(args[i].key), (uint8_t)i};
     words_index(&k->words.args, w, count);
+    words_index(&k->words.caller, caller, 1);
 }

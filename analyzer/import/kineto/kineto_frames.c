@@ -3,7 +3,8 @@
  * come in the order of their beginnings, so its stack is tracked while reading. Calls that begin
  * before one that was already read are counted and left out.
  *
- * PyTorch records where a function begins, but not the line it is in. A call older than the trace
+ * PyTorch records where a function begins; newer ones (2.14) also from which line it is called
+ * ("CallFrom"): there the caller is in this line until its next call. A call older than the trace
  * has the line it was in when the trace began. That is where the profiler was started, which says
  * nothing, so its line is set to 0. Calls of the profiler itself give no looks.
  *
@@ -11,8 +12,6 @@
 #include "analyzer/import/kineto/kineto.h"
 
 #include "base/str.h"
-#include "wire/fact_keys.h"
-#include "wire/python_owner.h"
 #include "wire/spool_format.h"
 
 #include <stdio.h>
@@ -59,40 +58,6 @@ uint32_t kineto_frames_name(struct kineto *k, const char *s, size_t n)
     return name;
 }
 
-/* ---- stacks ---- */
-
-/* Id of the row for this frame below this caller, added if it is new. cut: leave out the
- * line. 0 with *k->e set. */
-static uint32_t stack_of(struct kineto *k, uint32_t caller, uint32_t frame, bool cut)
-{
-    struct kineto_frames *fs = &k->frames;
-    const struct kineto_frame *f = &fs->at.at[frame];
-    struct key key = {{caller, frame, cut}};
-    uint32_t found = keymap_get(&fs->stack_of, key);
-    if (found != KEYMAP_NONE)
-        return found;
-    struct row_stack row = {.id = ++k->ids[ROW_STACK],
-                            .caller = caller,
-                            .file = f->file,
-                            .function = f->function,
-                            .line = cut ? 0 : f->line};
-    uint32_t id = (uint32_t)row.id;
-    if (PUT(ROW_STACK, row) < 0)
-        return 0;
-    struct kineto_owners *l = vec_push(&fs->owners);
-    if (!l || keymap_put(&fs->stack_of, key, id) < 0) {
-        err_set(k->e, "out of memory");
-        return 0;
-    }
-    if (caller)
-        *l = fs->owners.at[caller - 1];
-    if (f->owner == PYTHON_OF_USER)
-        l->user = id;
-    if (f->owner == PYTHON_OF_PACKAGE)
-        l->package = id;
-    return id;
-}
-
 /* ---- looks (samples) ---- */
 
 static int put_look(struct kineto *k, struct kineto_calls *c)
@@ -114,9 +79,9 @@ static int look(struct kineto *k, struct kineto_calls *c, int64_t until_ns)
     int64_t n = (until_ns - 1 - c->look_ns) / fs->period_ns + 1;
     int64_t first = c->look_ns, last = first + (n - 1) * fs->period_ns;
     c->look_ns = last + fs->period_ns;
-    if (c->open.n == 0 || c->profiler)
+    const struct kineto_call *top = c->open.n ? &c->open.at[c->open.n - 1] : NULL;
+    if (!top || !top->stack || c->profiler)
         return put_look(k, c);
-    const struct kineto_call *top = &c->open.at[c->open.n - 1];
     fs->looks += n;
     if (fs->looks > MOST_LOOKS) {
         fs->looks /= 2;
@@ -148,10 +113,9 @@ static int look(struct kineto *k, struct kineto_calls *c, int64_t until_ns)
 static int change_line(struct kineto *k, struct kineto_calls *c, int64_t ns)
 {
     struct kineto_frames *fs = &k->frames;
-    uint32_t stack = c->open.n ? c->open.at[c->open.n - 1].stack : 0, line = 0;
-    if (stack && !c->profiler)
-        line = fs->owners.at[stack - 1].user ? fs->owners.at[stack - 1].user
-                                             : fs->owners.at[stack - 1].package;
+    uint32_t line = 0;
+    if (!c->profiler && !kineto_launches_from(k, c, &line))
+        return -1;
     if (line == c->line)
         return 0;
     uint32_t thread = (uint32_t)(c - fs->threads.at);
@@ -188,13 +152,32 @@ static int cut_lines(struct kineto *k, struct kineto_calls *c)
 {
     uint32_t caller = 0;
     for (size_t i = 0; i < c->open.n; i++) {
-        caller = stack_of(k, caller, c->open.at[i].frame, true);
-        if (!caller)
+        caller = kineto_stack(k, caller, c->open.at[i].frame, 0);
+        if (!caller && k->frames.at.at[c->open.at[i].frame].kind != KINETO_FRAME_MODULE)
             return -1;
         c->open.at[i].stack = caller;
-        c->open.at[i].old = true;
+        c->open.at[i].line = 0;
     }
     return 0;
+}
+
+/* True if the event says from which line the innermost open call makes it. */
+static bool calls_from(struct kineto *k, const struct kineto_call *top,
+                       const struct kineto_event *v)
+{
+    k->frames.exact |= v->from_line > 0;
+    return v->from_line > 0 && k->frames.at.at[top->frame].said == v->from_file;
+}
+
+/* The innermost open call is at this line, from which it makes a call. */
+static int go_to_line(struct kineto *k, struct kineto_calls *c, int64_t line, int64_t ns)
+{
+    struct kineto_call *top = &c->open.at[c->open.n - 1];
+    if (top->line == line)
+        return 0;
+    top->stack = kineto_stack(k, c->open.n > 1 ? top[-1].stack : 0, top->frame, line);
+    top->line = line;
+    return top->stack ? change_line(k, c, ns) : -1;
 }
 
 static struct kineto_calls *calls_of(struct kineto *k, const struct kineto_event *v, int64_t ns)
@@ -216,101 +199,6 @@ static struct kineto_calls *calls_of(struct kineto *k, const struct kineto_event
     return c;
 }
 
-/* ---- facts ---- */
-
-/* Puts a meta row; value: string id, 0 = put nothing. */
-static int put_fact(struct kineto *k, const char *key, uint32_t value)
-{
-    struct row_meta row = {.process = kineto_at(k), .value = value};
-    if (value == 0)
-        return 0;
-    row.id = ++k->ids[ROW_META];
-    row.key = k->out->intern(k->out->self, key, strlen(key));
-    if (row.key == STR_NONE || value == STR_NONE)
-        return err_set(k->e, "out of memory");
-    return PUT(ROW_META, row);
-}
-
-/* String id of the innermost open call's place in the user's code; 0: none is open. */
-static uint32_t user_place(const struct kineto_frames *fs, const struct kineto_calls *c)
-{
-    uint32_t place = 0;
-    for (size_t i = c->open.n; i-- > 0 && !place;) {
-        const struct kineto_frame *by = &fs->at.at[c->open.at[i].frame];
-        place = by->place && c->open.at[i].old ? by->file : by->place;
-    }
-    return place;
-}
-
-/* Puts the fact that this call is evidence of, once per fact. Not inside a
- * function that traces a graph. */
-static int note_sign(struct kineto *k, const struct kineto_calls *c, uint32_t frame)
-{
-    struct kineto_frames *fs = &k->frames;
-    const struct kineto_frame *f = &fs->at.at[frame];
-    const struct kineto_call *top = c->open.n ? &c->open.at[c->open.n - 1] : NULL;
-    if (!f->sign || fs->signs[f->sign - 1] || (top && fs->at.at[top->frame].traces))
-        return 0;
-    const struct kineto_sign *s = &kineto_signs[f->sign - 1];
-    uint32_t value = s->value ? k->out->intern(k->out->self, s->value, strlen(s->value)) : 0;
-    if (!s->value)
-        value = user_place(fs, c);
-    if (value == STR_NONE)
-        return err_set(k->e, "out of memory");
-    fs->signs[f->sign - 1] = value;
-    return put_fact(k, s->key, value);
-}
-
-/* ---- workers of loaders ---- */
-
-/* Puts the row of a loop's begin, or of the end of its workers. As with the hook, a loop counts as
- * starting workers when its first worker starts. */
-static int note_workers(struct kineto *k, struct kineto_calls *c, const struct kineto_frame *f,
-                        int64_t start_ns, int64_t end_ns)
-{
-    struct row_loader row = {.process = kineto_at(k),
-                             .thread = c - k->frames.threads.at + 1,
-                             .start_ns = start_ns,
-                             .end_ns = end_ns,
-                             .what =
-                                 f->starts == KINETO_STOPS ? SPOOL_LOADER_END : SPOOL_LOADER_BEGIN,
-                             .worker = -1,
-                             .batch = -1,
-                             .cpu_ns = -1};
-    if (f->starts == KINETO_STARTS) {
-        c->begin = row;
-        c->launched = 0;
-        return 0;
-    }
-    if (f->starts == KINETO_LAUNCHES && start_ns >= c->begin.end_ns)
-        return 0;
-    if (f->starts == KINETO_LAUNCHES) {
-        if (++c->launched > k->frames.workers) {
-            k->frames.workers = c->launched;
-            k->frames.loop = user_place(&k->frames, c);
-        }
-        if (c->begin.id)
-            return 0;
-        row = c->begin;
-        c->begin.id = 1;
-    }
-    row.id = ++k->ids[ROW_LOADER];
-    return PUT(ROW_LOADER, row);
-}
-
-/* Puts the loader's settings in the form in which the hook records its first loader. */
-static int put_workers(struct kineto *k)
-{
-    char text[64];
-    int n =
-        snprintf(text, sizeof text, "DataLoader(num_workers=%lld)", (long long)k->frames.workers);
-    if (k->frames.workers == 0)
-        return 0;
-    return put_fact(k, FACT_TORCH_LOADER, k->out->intern(k->out->self, text, (size_t)n)) < 0
-               ? -1
-               : put_fact(k, FACT_TORCH_LOADER "." FACT_LOADER_WHERE, k->frames.loop);
-}
-
 int kineto_frames_put(struct kineto *k, const struct kineto_event *v, int64_t start_ns)
 {
     struct kineto_frames *fs = &k->frames;
@@ -327,21 +215,25 @@ int kineto_frames_put(struct kineto *k, const struct kineto_event *v, int64_t st
     if (return_until(k, c, start_ns) < 0)
         return -1;
     c->from_ns = start_ns;
-    const struct kineto_call *top = c->open.n ? &c->open.at[c->open.n - 1] : NULL;
-    struct kineto_call new = {.end_ns = start_ns + v->dur_ns, .frame = frame};
     if (fs->at.at[frame].is_profiler && !c->began && !c->profiler) {
         if (cut_lines(k, c) < 0)
             return -1;
         c->began = true;
     }
+    const struct kineto_call *top = c->open.n ? &c->open.at[c->open.n - 1] : NULL;
+    if (top && calls_from(k, top, v) && go_to_line(k, c, v->from_line, start_ns) < 0)
+        return -1;
+    struct kineto_call new = {.end_ns = start_ns + v->dur_ns,
+                              .frame = frame,
+                              .line = fs->at.at[frame].line,
+                              .module = top ? top->module : 0};
     if (top && new.end_ns > top->end_ns)
         new.end_ns = top->end_ns;
-    const struct kineto_frame *f = &fs->at.at[frame];
-    if (note_sign(k, c, frame) < 0 ||
-        (f->starts && note_workers(k, c, f, start_ns, start_ns + v->dur_ns) < 0))
+    if (kineto_tells(k, c, frame, start_ns, start_ns + v->dur_ns) < 0 || !kineto_module(k, &new))
         return -1;
-    new.stack = stack_of(k, top ? top->stack : 0, frame, false);
-    struct kineto_call *slot = new.stack ? vec_push(&c->open) : NULL;
+    new.stack = kineto_stack(k, top ? top->stack : 0, frame, new.line);
+    struct kineto_call *slot =
+        new.stack || fs->at.at[frame].kind == KINETO_FRAME_MODULE ? vec_push(&c->open) : NULL;
     if (!slot)
         return new.stack ? err_set(k->e, "out of memory") : -1;
     *slot = new;
@@ -358,7 +250,7 @@ int kineto_frames_end(struct kineto *k)
         if (return_until(k, c, end_ns) < 0 || put_look(k, c) < 0)
             return -1;
     }
-    return put_workers(k) < 0 ? -1 : kineto_lines_end(k);
+    return kineto_tells_end(k) < 0 ? -1 : kineto_lines_end(k);
 }
 
 void kineto_frames_release(struct kineto *k)

@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define START "<built-in "
+#define START  "<built-in "
+#define MODULE "nn.Module: "
 enum { MOST_NAME = 1000 };
 
 /* Modules of Python 3.8 to 3.15 that are files. "test" is left out, because it is
@@ -158,7 +159,7 @@ static uint32_t intern(struct kineto *k, const char *s, size_t n)
 static int name_file(struct kineto *k, struct kineto_frame *f, const char *file, size_t n,
                      const char *function, size_t length)
 {
-    char path[MOST_NAME + 32], place[MOST_NAME + 64];
+    char path[MOST_NAME + 32];
     const char *folder = folder_of(file, n);
     size_t at = strlen(folder);
     memcpy(path, folder, at);
@@ -171,10 +172,12 @@ static int name_file(struct kineto *k, struct kineto_frame *f, const char *file,
                            strncmp(inside, "torch/_dynamo/", 14) == 0);
     f->sign = sign_of(path, function, length);
     f->starts = start_of(path, function, length);
-    int put = snprintf(place, sizeof place, "%s:%lld", python_short_file(path), (long long)f->line);
-    f->place = f->owner == PYTHON_OF_USER ? intern(k, place, (size_t)put) : 0;
+    f->optimizes = inside && strncmp(inside, "torch/optim/", 12) == 0;
+    f->said = str_hash(file, n);
+    if (f->owner == PYTHON_OF_USER)
+        snprintf(f->name, sizeof f->name, "%s", python_short_file(path));
     f->file = intern(k, path, at + n);
-    return f->file == STR_NONE || f->place == STR_NONE ? -1 : 0;
+    return f->file == STR_NONE ? -1 : 0;
 }
 
 /* Reads "train.py(12): main". Splits at the last "): ", because a file's
@@ -238,6 +241,12 @@ int kineto_frame_read(struct kineto *k, struct kineto_frame *f, const char *s, s
     *f = (struct kineto_frame){.kind = KINETO_FRAME_NONE};
     if (n > MOST_NAME - 2)
         return 0;
+    if (n > sizeof MODULE - 1 && memcmp(s, MODULE, sizeof MODULE - 1) == 0) {
+        f->kind = KINETO_FRAME_MODULE;
+        f->owner = PYTHON_OF_LIBRARY;
+        f->function = intern(k, s + sizeof MODULE - 1, n - (sizeof MODULE - 1));
+        return f->function == STR_NONE ? -1 : 0;
+    }
     bool built_in = n >= sizeof START + 9 && memcmp(s, START, sizeof START - 1) == 0;
     return built_in ? read_built_in(k, f, s, n) : read_python(k, f, s, n);
 }

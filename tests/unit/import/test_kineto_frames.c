@@ -6,6 +6,8 @@
     "{'ph': 'X', 'cat': '" cat "', 'name': '" name "', 'pid': 1, 'tid': " tid ", 'ts': " ts        \
     ", 'dur': " dur ", 'args': {" args "}},\n"
 #define CALL(name, ts, dur) EVENT("python_function", name, "1", ts, dur, "'Python id': 1")
+#define FROM(name, ts, dur, line)                                                                  \
+    EVENT("python_function", name, "1", ts, dur, "'CallFrom': '" line "', 'Python id': 1")
 #define OP(name, tid, ts, dur, number)                                                             \
     EVENT("cpu_op", name, tid, ts, dur, "'External id': 3, 'Sequence number': " number)
 
@@ -107,6 +109,56 @@ TEST(calls_become_stacks)
     ck_assert_int_eq(m->count[ROW_HEALTH], 1);
     ck_assert_str_eq(memory_text(m, MEMORY_ROW(m, health, ROW_HEALTH, 0)->code),
                      "frames-out-of-order");
+}
+
+/* The line of each row of what a thread launches from, in the order of time, behind it its module. */
+static const char *launches_from(const struct memory *m)
+{
+    static char out[1024];
+    size_t n = 0;
+    for (int i = 0; i < m->count[ROW_LAUNCH_LINE]; i++) {
+        const struct row_launch_line *l = MEMORY_ROW(m, launch_line, ROW_LAUNCH_LINE, i);
+        n += l->what == SPOOL_LINE_STRETCH
+                 ? 0
+                 : (size_t)snprintf(out + n, sizeof out - n, "%s%s", n ? "; " : "",
+                                    l->stack ? stack_text(m, l->stack) : "none");
+    }
+    return out;
+}
+
+/* Where calls say the line that they come from, the caller is in it until its next call. */
+TEST(calls_say_their_line)
+{
+    struct memory *m =
+        read_events(FROM("train.py(3): main", "1000", "900", "boot.c:1")
+                        FROM("<built-in function len>", "1100", "5", "train.py:7")
+                            FROM("load.py(1): load", "1200", "100", "train.py:9")
+                                FROM("<built-in function len>", "1250", "5", "x.py:5"));
+    ck_assert_str_eq(launches_from(m), "train.py:3 main; train.py:7 main; "
+                                       "load.py:1 load < train.py:9 main; train.py:9 main; none");
+}
+
+/* A line stands once for each module that it runs in; a module of PyTorch makes no frame. */
+TEST(lines_run_in_modules)
+{
+    char events[4096];
+    snprintf(events, sizeof events, "%s%s%s%s%s",
+             FROM("train.py(3): main", "1000", "900", "boot.c:1")
+                 FROM("nn.Module: Net_0", "1100", "500", "train.py:7"),
+             FROM("torch/nn/modules/module.py(9): _call_impl", "1110", "480",
+                  "torch/nn/modules/module.py:5"),
+             FROM("net.py(2): forward", "1120", "460", "torch/nn/modules/module.py:12"),
+             FROM("nn.Module: Linear_4", "1200", "100", "net.py:3")
+                 FROM("nn.Module: Linear_4", "1400", "100", "net.py:3"),
+             FROM("torch/optim/sgd.py(80): step", "1700", "100", "train.py:8"));
+    struct memory *m = read_events(events);
+    ck_assert_str_eq(launches_from(m),
+                     "train.py:3 main; train.py:7 main < :0 Net_0; net.py:2 forward < :0 Net_0; "
+                     "net.py:3 forward < :0 Linear_4; net.py:3 forward < :0 Net_0; "
+                     "net.py:3 forward < :0 Linear_4; net.py:3 forward < :0 Net_0; "
+                     "train.py:7 main < :0 Net_0; train.py:7 main < :0 outside a module; "
+                     "train.py:8 main < :0 optimizer; "
+                     "train.py:8 main < :0 outside a module; none");
 }
 
 /* Calls by the thousand in objects of different addresses have one name. */
@@ -233,4 +285,11 @@ TEST(loops_start_workers)
     ck_assert_int_eq(end->what, SPOOL_LOADER_END);
     ck_assert_str_eq(memory_meta(m, "torch.loader"), "DataLoader(num_workers=2)");
     ck_assert_str_eq(memory_meta(m, "torch.loader.where"), "train.py:3");
+}
+
+TEST(facts_have_the_line_of_the_call)
+{
+    struct memory *m = read_events(FROM("train.py(3): epoch", "1000", "9000", "train.py:40") FROM(
+        "<built-in function collect>", "2000", "9", "train.py:8"));
+    ck_assert_str_eq(memory_meta(m, "torch.gc.asked"), "train.py:8");
 }
