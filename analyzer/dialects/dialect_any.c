@@ -26,6 +26,9 @@ const struct dialect dialect_any = {
             [ACTION_DIFFERENTIATE_LESS] =
                 "a penalty on gradients every 8 or 16 steps, times that number; no second "
                 "derivative where no gradient goes through the first",
+            [ACTION_ENLARGE_MICRO_BATCHES] =
+                "{times} times the samples in each micro-batch, and as many times fewer of them: "
+                "the gradient, the update and the learning rate stay",
             [ACTION_SUM_LOSSES] = "one backward pass from the sum of the losses gives the same "
                                   "gradients",
             [ACTION_SET_COMPUTE_THREADS] =

@@ -19,6 +19,9 @@ const struct dialect dialect_lightning = {
                 "Lightning's loop waits, not the script: Trainer(..., log_every_n_steps=N), and no "
                 "prog_bar=True in self.log(), which reads the value for the bar in {!window:every "
                 "step}{?window:the window}",
+            [ACTION_ENLARGE_MICRO_BATCHES] =
+                "{times} times the loader's batch_size, and Trainer(..., "
+                "accumulate_grad_batches=N) with N divided by {times}",
             [ACTION_CLIP_AT_ONCE] = "Trainer(..., gradient_clip_val=limit), which clips all "
                                     "gradients at once",
             [ACTION_EXCHANGE_ONCE] = "Trainer(..., accumulate_grad_batches=N), which exchanges "

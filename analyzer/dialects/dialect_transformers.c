@@ -16,7 +16,10 @@ const struct dialect dialect_transformers = {
                 {"fused_optimizer", "{?optimizer=AdamW:TrainingArguments(..., "
                                     "optim='adamw_torch_fused')}{!optimizer:TrainingArguments(..., "
                                     "optim='adamw_torch_fused')}"}},
-    .words = {[ACTION_LOG_RARELY] =
+    .words = {[ACTION_ENLARGE_MICRO_BATCHES] =
+                  "TrainingArguments(..., per_device_train_batch_size=N, "
+                  "gradient_accumulation_steps=M): {times} times N, and M divided by {times}",
+              [ACTION_LOG_RARELY] =
                   "the Trainer waits, not the script: TrainingArguments(..., "
                   "logging_nan_inf_filter=False), without which it tests the loss in "
                   "{!window:every step}{?window:the window}, and logging_steps=N"},

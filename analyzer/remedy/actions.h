@@ -27,7 +27,8 @@
       "persistent_workers=1{?one_of_loaders:;loader={place}}")                                     \
     X(CREATE_LOADER_ONCE, "create_loader_once", KEEP_WORKERS, NULL)                                \
     X(USE_FEWER_WORKERS, "use_fewer_workers", KEEP_WORKERS, NULL)                                  \
-    X(ENLARGE_BATCH, "enlarge_batch", ENLARGE_BATCH, "batch={batch}")
+    X(ENLARGE_BATCH, "enlarge_batch", ENLARGE_BATCH, "batch={batch}")                              \
+    X(ENLARGE_MICRO_BATCHES, "enlarge_micro_batches", ENLARGE_MICRO_BATCHES, NULL)
 
 #define ACTIONS_OF_HOST(X)                                                                         \
     X(ALLOCATE_ONCE, "allocate_once", ALLOCATE_ONCE, NULL)                                         \

@@ -54,7 +54,7 @@ struct remedy_object {
     X(DTYPE, "dtype")               /* "bf16" */                                                   \
     X(TF32_SAVES, "tf32_saves")     /* what TF32 alone saves, e.g. "44.6 ms" */                    \
     X(RANKS, "ranks")               /* e.g. "rank 3", "ranks 4 to 7" */                            \
-    X(TIMES, "times")               /* calls in one forward pass */                                \
+    X(TIMES, "times")               /* calls in one forward pass, micro-batches at a time */       \
     X(CAUSE, "cause")               /* why a rank is late: "work", "gpu", "host", "unknown" */
 
 /* Conditions that hold besides. X(NAME, ID): CONDITION_NAME in C, ID in templates and in JSON. */

@@ -114,6 +114,7 @@ struct edit {
         } workers;
         struct {
             int times;
+            bool same_update; /* of several batches before one update, so many at a time */
         } batch;
         struct {
             double good, bad; /* the GPU work takes between these shares of its time */

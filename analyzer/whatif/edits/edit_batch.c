@@ -35,14 +35,15 @@ static double by_waves(const struct facts *f, const struct op *o, int times, con
 
 static bool touches(const struct edit *x, const struct graph *g, uint32_t i)
 {
-    (void)x;
     if (g->tasks[i].kind == TASK_LOAD)
         return true;
-    return edit_op(g, i) && !edit_exchange(g, i) && !edit_updates(g, i);
+    bool update = edit_op(g, i) && (edit_exchange(g, i) || edit_updates(g, i));
+    return edit_op(g, i) && (x->batch.same_update || !update);
 }
 
 /* With `times` the batch, kernels, copies and loading grow; launches, the update and the exchange
- * of gradients stay. p->work makes the engine compare times per sample. */
+ * of gradients stay. Where the batches are parts of one that has its update in any case, that counts as
+ * often as before. p->work makes the engine compare times per sample. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     int times = x->batch.times > 1 ? x->batch.times : 1;
@@ -54,7 +55,8 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
             p->dur[i] *= times;
             continue;
         }
-        double by = o->kind == OP_KERNEL ? by_waves(g->a, o, times, d) : times;
+        bool grows = o->kind == OP_KERNEL && !edit_exchange(g, i) && !edit_updates(g, i);
+        double by = grows ? by_waves(g->a, o, times, d) : times;
         int64_t ramp = p->dur[i] < ASSUMED_FLOOR_NS ? p->dur[i] : ASSUMED_FLOOR_NS;
         p->dur[i] = ramp + (int64_t)((double)(p->dur[i] - ramp) * by);
     }

@@ -4,6 +4,7 @@
 #include "analyzer/queries/gpu.h"
 #include "analyzer/queries/lines.h"
 #include "analyzer/queries/training/actions.h"
+#include "analyzer/queries/training/passes.h"
 #include "wire/fact_keys.h"
 
 #include <string.h>
@@ -218,6 +219,15 @@ static bool has_no_larger(const struct facts *facts, struct arena *arena, struct
                               "larger batch leaves as many steps to do. More environments at once "
                               "fill the GPU",
                               (long long)playing, facts->steps.used);
+        return true;
+    }
+    int64_t micro = query_micro_batches(facts, arena);
+    if (micro > 1) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(arena,
+                              "the kernels are small, but a step takes %lld micro-batches: fewer, "
+                              "larger ones come first, which micro-batches is about",
+                              (long long)micro);
         return true;
     }
     const struct line *line = line_for_each_sample(facts);

@@ -1,64 +1,16 @@
 /* Fires if a step takes several backward passes through the same graph, one for each loss. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/host.h"
-#include "analyzer/queries/kernels/kinds.h"
+#include "analyzer/queries/training/passes.h"
 #include "wire/fact_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Backward passes of the process, in time. */
-struct passes {
-    struct pass {
-        int64_t start_ns, end_ns;
-        uint32_t step;
-        uint32_t number; /* in its step, from 0 */
-    } * at;
-    size_t n;
-};
-
 /* An operation in a pass. */
 struct work {
     uint32_t step, name, number, op;
 };
-
-static int by_time(const void *a, const void *b)
-{
-    const struct pass *x = a, *y = b;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
-static struct passes find(const struct facts *f, struct arena *arena)
-{
-    const struct timeline *t = f->tl;
-    struct passes p = {.at = arena_array(arena, t->range_count + 1, sizeof *p.at)};
-    for (uint32_t i = 0; p.at && i < t->range_count; i++) {
-        const struct range *r = &t->ranges[i];
-        uint32_t step = query_step_at(f, r->start_ns);
-        if (step != TL_NONE && t->threads[r->thread].process == f->steps.process &&
-            strcmp(tl_text(t, r->name), "backward") == 0)
-            p.at[p.n++] = (struct pass){r->start_ns, r->end_ns, step, 0};
-    }
-    if (p.n)
-        qsort(p.at, p.n, sizeof *p.at, by_time);
-    for (size_t i = 1; i < p.n; i++)
-        p.at[i].number = p.at[i].step == p.at[i - 1].step ? p.at[i - 1].number + 1 : 0;
-    return p;
-}
-
-/* The pass in which the engine launches at this moment, from whichever thread. */
-static const struct pass *at(const struct passes *p, int64_t ns)
-{
-    size_t low = 0, high = p->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->at[middle].start_ns <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && ns < p->at[low - 1].end_ns ? &p->at[low - 1] : NULL;
-}
 
 static int by_kernel(const void *a, const void *b)
 {
@@ -94,17 +46,18 @@ static void mark_kernel(const struct facts *f, const struct work *w, size_t n, b
         }
 }
 
-static bool mark(const struct facts *f, struct arena *arena, const struct passes *p, bool *ops,
-                 bool *calls)
+static bool mark(const struct facts *f, struct arena *arena, const struct query_passes *p,
+                 bool *ops, bool *calls)
 {
     const struct timeline *t = f->tl;
     struct work *all = arena_array(arena, t->op_count + 1, sizeof *all);
     size_t n = 0;
     for (uint32_t i = 0; all && i < t->op_count; i++) {
         uint32_t api = t->ops[i].api;
-        const struct pass *in = api == TL_NONE || !query_used(f, i) || t->ops[i].kind != OP_KERNEL
-                                    ? NULL
-                                    : at(p, t->apis[api].start_ns);
+        const struct query_pass *in =
+            api == TL_NONE || !query_used(f, i) || t->ops[i].kind != OP_KERNEL
+                ? NULL
+                : query_pass_at(p, t->apis[api].start_ns);
         if (in)
             all[n++] = (struct work){in->step, t->ops[i].full_name, in->number, i};
     }
@@ -140,7 +93,7 @@ static void check_repeated_backward(const struct facts *f, struct arena *arena, 
     o->why = "no backward pass was seen that goes through a graph again";
     if (!comma)
         return;
-    struct passes p = find(f, arena);
+    struct query_passes p = query_passes(f, arena);
     bool *ops = arena_array(arena, f->tl->op_count + 1, sizeof *ops),
          *calls = arena_array(arena, f->tl->api_count + 1, sizeof *calls);
     if (!p.at || !ops || !calls || !mark(f, arena, &p, ops, calls))
