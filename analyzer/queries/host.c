@@ -103,10 +103,23 @@ int64_t query_cores_save(const struct facts *f, int64_t input_ns)
     return idle < most ? idle : most;
 }
 
+/* Returns how much of the GPU's wait for the host is sure to come from a thread without a core. */
+static int64_t waits_for_core(const struct facts *f)
+{
+    int64_t idle = query_awaits_host(f), starved = f->host.starved_ns > 0 ? f->host.starved_ns : 0;
+    return starved < idle ? starved : idle;
+}
+
+int64_t query_step_with_core(const struct facts *f)
+{
+    return f->step_ns - waits_for_core(f);
+}
+
 bool query_wait_is_lack_of_core(const struct facts *f)
 {
-    return f->host.starved_ns > 0 &&
-           f->host.starved_ns * 100 >= query_awaits_host(f) * QUERY_CROWDED_OUT_PCT;
+    int64_t idle = query_awaits_host(f), lost = waits_for_core(f);
+    return lost > 0 && lost * 100 >= idle * QUERY_CROWDED_OUT_PCT &&
+           (idle - lost) * 100 < query_step_with_core(f) * QUERY_OWN_WAIT_PCT;
 }
 
 bool query_lack_of_core_dominates(const struct facts *f)

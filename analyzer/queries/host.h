@@ -40,8 +40,11 @@ bool query_operators_recorded(const struct timeline *t);
 /* Time per step that the GPU waits for the host: slow launching, restarts after a
  * wait, and other host work. */
 int64_t query_awaits_host(const struct facts *f);
-/* True if most of that wait coincides with a training thread that is ready but has no core: with a
- * core, it would hardly keep the GPU waiting. The rest of the wait is the host's own work. */
+/* The step in ns, less the GPU's wait for a training thread that was ready but had no core: about
+ * what the step takes on free cores. Where that was not sampled, the step. */
+int64_t query_step_with_core(const struct facts *f);
+/* True if most of that wait coincides with a training thread that is ready but has no core, and the
+ * rest is little beside the step on free cores: with a core, it would hardly keep the GPU waiting. */
 bool query_wait_is_lack_of_core(const struct facts *f);
 /* True if the training thread lacks a core during much of the step while the GPU waits: then no
  * other finding can be judged well. */

@@ -185,5 +185,7 @@ const char *text_no_findings(const struct advice *a, bool rule)
         return "No advice: the recording contains too little data.";
     if (advice_missing(a))
         return "gpuprof found nothing to change in what was recorded, and records are missing.";
+    if (!rule && a->class == VERDICT_CONTENTION)
+        return "gpuprof found nothing else to change; on free cores a recording may show more.";
     return rule ? "This rule found nothing to change." : "gpuprof found nothing to change.";
 }

@@ -26,6 +26,27 @@ TEST(test_no_core_is_no_host_work)
     }
 }
 
+/* 8 ms of 10 in which the host does not launch. */
+static void fill_long_absence(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + MS(8), at + MS(8) + US(10), US(1980));
+}
+
+/* On free cores a step would take 2.5 or 3 ms, and the GPU wait for 0.2 or 1 of them. */
+TEST(the_hosts_own_work_beside_a_missing_core)
+{
+    static const double shares[] = {0.78, 0.7};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        case_loop(&b, fill_long_absence);
+        starve(&b, shares[i]);
+        const struct advice *a = build_analyze(&b);
+        const struct outcome *o = case_verdict(a, "host-work", i ? RULE_FIRES : RULE_SUPPRESSED);
+        ck_assert_int_eq(a->class, VERDICT_CONTENTION);
+        ck_assert(i == 0 || o->upper_bound);
+    }
+}
+
 static void fill_host_work(struct builder *b, int64_t at)
 {
     build_range(b, "postprocess", at, at + MS(4));

@@ -1,5 +1,6 @@
 /* Cases of the rule one-kernel: when it fires, when it is silent or gives way to another rule, and
  * when it cannot tell. No trainer plants it: the trainers' steps run many kernels. */
+#include "tests/rules/cores.h"
 #include "tests/unit/rule_case.h"
 
 static const char distances[] = "void at::native::cdist_kernel<float>";
@@ -40,6 +41,24 @@ TEST(test_one_kernel)
     case_verdict(case_advice(fill_many), "one-kernel", RULE_SILENT);
     case_verdict(case_advice(case_busy), "one-kernel", RULE_SILENT); /* on tensor cores */
     case_cannot_tell(fill_distances, "copies", "one-kernel");
+}
+
+static void fill_late(struct builder *b, int64_t at)
+{
+    build_kernel(b, distances, at + MS(9), at + MS(9) + US(10), US(700));
+}
+
+/* What other programs add to the step makes no kernel less of the program's own. */
+TEST(one_kernel_beside_a_missing_core)
+{
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        case_loop(&b, fill_late);
+        starve(&b, i ? 0.8 : 0.02);
+        const struct outcome *o =
+            case_verdict(build_analyze(&b), "one-kernel", i ? RULE_FIRES : RULE_SILENT);
+        ck_assert(i == 0 || o->upper_bound);
+    }
 }
 
 /* A program that repeats nothing but the kernel, as benchmarks and solvers do. */

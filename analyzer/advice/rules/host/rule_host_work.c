@@ -67,6 +67,16 @@ static int64_t without_core(const struct facts *f, int64_t idle)
     return ns < idle ? ns : idle;
 }
 
+/* True if most of the GPU's wait for the host is a thread without a core, and little is sure to be
+ * this work. A thread that has no core lacks it for milliseconds, which is longer than a launch
+ * takes, so all of the lack may lie in this idle time. */
+static bool is_lack_of_core(const struct facts *f, int64_t idle)
+{
+    return query_wait_is_lack_of_core(f) ||
+           (f->host.starved_ns * 100 >= query_awaits_host(f) * QUERY_CROWDED_OUT_PCT &&
+            (idle - f->host.starved_ns) * 100 < query_step_with_core(f) * QUERY_OWN_WAIT_PCT);
+}
+
 /* Returns true if the host sleeps for most of that time, waiting for something such as a file or
  * another process. Waits for the GPU and for batches do not count. */
 static bool waits_for_others(const struct facts *f, int64_t idle)
@@ -277,7 +287,7 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
                               with_it, f->steps.used);
         return;
     }
-    if (query_wait_is_lack_of_core(f) || idle * QUERY_WORTH < f->step_ns) {
+    if (is_lack_of_core(f, all) || idle * QUERY_WORTH < f->step_ns) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
                               "the training thread was ready to run but had no core for %s %s: "

@@ -3,6 +3,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/dominant.h"
+#include "analyzer/queries/host.h"
 
 #include <string.h>
 
@@ -47,7 +48,7 @@ static void check_one_kernel(const struct facts *f, struct arena *arena, struct 
                            share, d.name)
             : arena_printf(arena, "%.0f %% of the kernels' time goes to %.100s, which is %s %s",
                            share, d.name, time_text(arena, d.ns), scope_words(f)->per);
-    if (is_tuned(&d.kernel->class) || d.ns * 100 < f->step_ns * RULES_ONE_KERNEL_PCT)
+    if (is_tuned(&d.kernel->class) || d.ns * 100 < query_step_with_core(f) * RULES_ONE_KERNEL_PCT)
         return;
     outcome_evidence_per(o, "its time", ms(d.ns), "ms", "SELECT * FROM kernel ORDER BY name");
     outcome_evidence(o, "of the kernels' time", share, "%", NULL);
@@ -57,6 +58,7 @@ static void check_one_kernel(const struct facts *f, struct arena *arena, struct 
     const bool *marks = launches_of(f, d.kernel, arena);
     if (marks)
         o->edit = (struct edit){.kind = &edit_scale, .at.op_marks = marks, .best_case = true};
+    o->limit_ns = d.ns; /* nothing else gets shorter by it */
     o->title = arena_printf(arena, "Look at %s, %.0f %% of the GPU's work",
                             short_name(d.function, arena), share);
     o->remedy.object.name = d.function;
@@ -84,7 +86,7 @@ const struct rule rule_one_kernel = {
                  "does not compute on tensor cores.",
     .doc = "A single slow operator can be nearly all of a step: a distance matrix by a kernel that "
            "uses no fast units, a sort, a scan, an index into a large table. No timeline "
-           "shows which form of it is faster, so the bound is a replay in which it takes no time. "
+           "shows which form of it is faster, so the bound is the time that it takes. "
            "Its line and the "
            "operator in its name say where to look; Nsight Compute shows what limits it. It gives "
            "way to a finding about the same kernel that says how to make it cheaper and saves a "
