@@ -60,6 +60,7 @@
 #define FACT_TORCH_MODULES_FROZEN           "torch.modules.frozen"
 #define FACT_TORCH_AGAIN                    "torch.again"
 #define FACT_TORCH_BACKWARD_AGAIN           "torch.backward.again"
+#define FACT_TORCH_GRADIENTS_UNUSED         "torch.gradients.unused"
 #define FACT_TORCH_DDP                      "torch.ddp"
 #define FACT_TORCH_DDP_WHERE                "torch.ddp.where"
 #define FACT_TORCH_DDP_BUFFERS              "torch.ddp.buffers"

@@ -344,6 +344,8 @@ enum spool_line {
     /* In a backward pass without a known forward call: the line that called backward() */
     SPOOL_LINE_BACKWARD,
     SPOOL_LINE_NONE, /* unknown */
+    /* As SPOOL_LINE_FORWARD, in a part of the pass of which the hook says that nobody uses what it computes. */
+    SPOOL_LINE_UNUSED,
     SPOOL_LINES
 };
 struct spool_rec_line {

@@ -12,7 +12,7 @@
 /* NODES: enough for a step of 16,384 operators. NEAR: an operator that launches nothing has no line
  * of its own, so the line of the nearest lower number stands for it, at most NEAR below (right for
  * 22,173 of 23,205 nodes of 23 programs). */
-enum { NODES = 16384, NEAR = 16 };
+enum { NODES = 16384, NEAR = 16, INTERVALS = 16 };
 
 struct node_line {
     _Atomic uint64_t number; /* the node's number + 1; 0: free */
@@ -24,6 +24,12 @@ static struct {
     void (*current)(void **out); /* torch::autograd::get_current_node; out: where its result goes */
     size_t offset;               /* of the sequence number within a node; 0: unknown */
     struct node_line *nodes;
+    /* The last intervals of nodes of which nobody uses what their backward pass computes; numbers are
+     * never used again. */
+    struct {
+        _Atomic uint64_t from, to;
+    } unused[INTERVALS];
+    uint32_t unused_next;
 } g;
 
 /* PyTorch counts references to a node in one of two ways. Since 2.13: an intrusive pointer, with
@@ -123,7 +129,23 @@ static bool number_of_current(uint64_t *number)
     return true;
 }
 
-bool autograd_find(struct line *line)
+void lines_unused(uint64_t from, uint64_t to)
+{
+    uint32_t i = g.unused_next++ % INTERVALS;
+    atomic_store(&g.unused[i].from, from);
+    atomic_store(&g.unused[i].to, to);
+}
+
+static bool is_unused(uint64_t number)
+{
+    for (uint32_t i = 0; i < INTERVALS; i++)
+        if (number >= atomic_load_explicit(&g.unused[i].from, memory_order_relaxed) &&
+            number <= atomic_load_explicit(&g.unused[i].to, memory_order_relaxed))
+            return true;
+    return false;
+}
+
+bool autograd_find(struct line *line, bool *unused)
 {
     uint64_t number;
     if (!g.offset || !number_of_current(&number) || number == UINT64_MAX)
@@ -132,6 +154,7 @@ bool autograd_find(struct line *line)
         const struct node_line *n = &g.nodes[(number - i) % NODES];
         if (atomic_load_explicit(&n->number, memory_order_acquire) == number - i + 1) {
             *line = n->line;
+            *unused = g.unused_next > 0 && is_unused(number);
             return true;
         }
     }

@@ -109,8 +109,9 @@ static enum spool_line find(struct thread *t, struct thread_line *seen, struct l
         keep_nodes(seen, line);
         return SPOOL_LINE_OWN;
     }
-    if (autograd_find(line))
-        return SPOOL_LINE_FORWARD;
+    bool unused = false;
+    if (autograd_find(line, &unused))
+        return unused ? SPOOL_LINE_UNUSED : SPOOL_LINE_FORWARD;
     if (backward) {
         *line = g.backward;
         return SPOOL_LINE_BACKWARD;

@@ -42,6 +42,8 @@ void lines_know_module(const void *object, const char *name);
  * file. NULL: there are no more. */
 const char *launchers_at(size_t n, const char **file);
 void launchers_note(const char *file, const char *function); /* tells of one */
+/* Nobody uses what the backward pass of the nodes with these numbers, both among them, computes. */
+void lines_unused(uint64_t from, uint64_t to);
 /* The calling thread enters backward(), or has left it. */
 void lines_backward(bool begins);
 
@@ -79,7 +81,8 @@ uint64_t autograd_next(void); /* number of the thread's next node; 0: unknown */
 void autograd_keep(uint64_t from, uint64_t to, const struct line *line);
 /* The line that made the node which the thread's backward pass evaluates. False: the thread is in
  * no backward pass, or the node has no line. */
-bool autograd_find(struct line *line);
+/* ... *unused: nobody uses what that node's pass computes. */
+bool autograd_find(struct line *line, bool *unused);
 void autograd_forget(void);
 
 /* lines.c: a stretch begins, or the open one ends. */

@@ -13,6 +13,7 @@ gpuprof_memory.py   memory of the GPU, and allocations that fail
 gpuprof_calls.py    modules: names, repeated calls, those that do not learn
 gpuprof_again.py    functions that compute again what they have computed
 gpuprof_passes.py   backward passes through one graph
+gpuprof_unused.py   gradients that nobody uses
 gpuprof_apply.py    settings
 gpuprof_compile.py  torch.compile
 gpuprof_losses.py   the first losses, on request (GPUPROF_LOSSES=N)
@@ -245,6 +246,8 @@ def find_agent():
     library.gpuprof_hook_detach.argtypes = [ctypes.c_void_p]
     library.gpuprof_hook_kind.argtypes = [text]
     library.gpuprof_hook_node.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+    library.gpuprof_hook_unused.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
+    library.gpuprof_hook_steps.restype, library.gpuprof_hook_steps.argtypes = i64, [ctypes.c_void_p]
     library.gpuprof_hook_module.argtypes = [ctypes.c_void_p, text]
     library.gpuprof_hook_launcher.restype = text
     library.gpuprof_hook_launcher.argtypes = [number, ctypes.POINTER(text)]
@@ -293,7 +296,7 @@ def install(module, itself):
     torch, this = module, itself
     torch_folder = os.path.dirname(module.__file__) + os.sep
     only_steps = os.environ.get("GPUPROF_HOOK") == "steps"
-    for name in ("facts", "apply", "data", "compile", "switches", "ranks", "calls", "again", "passes", "numbers", "memory", "train"):
+    for name in ("facts", "apply", "data", "compile", "switches", "ranks", "calls", "again", "passes", "unused", "numbers", "memory", "train"):
         load(name)
     hook_torch()
     awaited = {**here["data"].awaited(), **here["train"].awaited()}

@@ -10,6 +10,7 @@ ranks = hook.here["ranks"]
 calls = hook.here["calls"]
 again = hook.here["again"]
 passes = hook.here["passes"]
+unused = hook.here["unused"]
 
 
 # ---- steps and the optimizer ------------------------------------------------------------------
@@ -30,6 +31,7 @@ def first_step(optimizer, *_, **__):
     if hook.only_steps:
         return
     describe(optimizer)
+    guarded(unused.know_optimizer)(optimizer)
     switches()
     switched.at_first_step()
     hook.here["memory"].note_optimizer(optimizer)
@@ -173,6 +175,7 @@ def note_backward(*args, **__):
     again.at_backward()
     if not hook.only_steps:
         passes.look(args)
+        unused.look(args)
     if backwards <= 3 and torch.is_anomaly_enabled():
         fact(facts.TORCH_ANOMALY_MODE, "True")
     if backwards in (3, 10, 30) and not hook.only_steps:

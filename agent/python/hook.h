@@ -116,6 +116,10 @@ AGENT_EXPORT void gpuprof_hook_evaluating(int on);
 AGENT_EXPORT void gpuprof_hook_lines(void);
 /* A node of PyTorch's autograd graph and its _sequence_nr(). */
 AGENT_EXPORT void gpuprof_hook_node(const void *object, unsigned long long number);
+/* Nobody uses what the backward pass of the nodes with these numbers computes. */
+AGENT_EXPORT void gpuprof_hook_unused(unsigned long long from, unsigned long long to);
+/* How many steps this optimizer has made, since its first was seen. */
+AGENT_EXPORT long long gpuprof_hook_steps(const void *optimizer);
 /* The n-th of the user's own functions that launched work, and its file; NULL: there are no more. */
 AGENT_EXPORT const char *gpuprof_hook_launcher(int n, const char **file);
 AGENT_EXPORT void gpuprof_hook_module(const void *object, const char *name);

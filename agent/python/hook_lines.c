@@ -58,6 +58,11 @@ void gpuprof_hook_node(const void *object, unsigned long long number)
         lines_know_node(object, number);
 }
 
+void gpuprof_hook_unused(unsigned long long from, unsigned long long to)
+{
+    lines_unused(from, to);
+}
+
 const char *gpuprof_hook_launcher(int n, const char **file)
 {
     return n >= 0 ? launchers_at((size_t)n, file) : NULL;

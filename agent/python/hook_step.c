@@ -17,6 +17,7 @@ static struct {
     int64_t began_ns, last_ns;
     struct seen {
         void *optimizer, *ref; /* weak reference; NULL: objects of this class have none */
+        long long count;       /* its steps */
     } seen[SEEN];
     size_t seen_count;
     void *after; /* called after each step, or NULL */
@@ -60,22 +61,34 @@ static bool is_same(const struct seen *s)
     return same;
 }
 
-/* True at an optimizer's first step; remembers it. */
+/* True at an optimizer's first step; remembers it, and counts its steps. */
 static bool is_new(void *optimizer)
 {
     size_t i = 0;
     while (i < steps.seen_count && steps.seen[i].optimizer != optimizer)
         i++;
-    if (i == SEEN || (i < steps.seen_count && is_same(&steps.seen[i])))
+    if (i == SEEN)
         return false;
+    if (i < steps.seen_count && is_same(&steps.seen[i])) {
+        steps.seen[i].count++;
+        return false;
+    }
     if (i < steps.seen_count)
         py.decref(steps.seen[i].ref);
     else
         steps.seen_count++;
-    steps.seen[i] = (struct seen){optimizer, py.weak_new(optimizer, NULL)};
+    steps.seen[i] = (struct seen){optimizer, py.weak_new(optimizer, NULL), 1};
     if (!steps.seen[i].ref)
         py.error_clear();
     return true;
+}
+
+long long gpuprof_hook_steps(const void *optimizer)
+{
+    for (size_t i = 0; i < steps.seen_count; i++)
+        if (steps.seen[i].optimizer == optimizer)
+            return steps.seen[i].count;
+    return 0;
 }
 
 /* Calls the note at an optimizer's first step. Exceptions that it raises are dropped here. */

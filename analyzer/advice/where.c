@@ -33,7 +33,7 @@ static uint32_t first_of(struct keymap *places, const struct timeline *t, uint32
     const struct row_stack *s = line ? &t->stacks[tl_line_stack(line)] : NULL;
     if (!s)
         return 0;
-    struct key key = {{s->file, s->function, s->line, tl_line_way(line)}};
+    struct key key = {{s->file, s->function, s->line, tl_line_way(tl_line_plain(line))}};
     uint32_t first = keymap_get(places, key);
     if (first == KEYMAP_NONE)
         keymap_put(places, key, line);

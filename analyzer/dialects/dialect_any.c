@@ -29,6 +29,7 @@ const struct dialect dialect_any = {
             [ACTION_ENLARGE_MICRO_BATCHES] =
                 "{times} times the samples in each micro-batch, and as many times fewer of them: "
                 "the gradient, the update and the learning rate stay",
+            [ACTION_STOP_GRADIENTS] = "compute it without gradients",
             [ACTION_SUM_LOSSES] = "one backward pass from the sum of the losses gives the same "
                                   "gradients",
             [ACTION_SET_COMPUTE_THREADS] =

@@ -252,7 +252,7 @@ CREATE TABLE launch_line (                          -- from which lines of Pytho
     start_ns INTEGER,                               -- from here to the thread's next row, or the end of the stretch
     end_ns INTEGER,                                 -- of a stretch (what = 0); -1 of a line
     stretch INTEGER,                                -- number of the stretch that it is in, from 1 in each process
-    what INTEGER,                                   -- code 'launch': 0 a stretch, 1 own, 2 forward, 3 backward(), 4 none
+    what INTEGER,                                   -- code 'launch': 0 a stretch, 1 own, 2 forward, 3 backward(), 4 none, 5 unused
     stack INTEGER REFERENCES stack(id)              -- the line; its caller, without a file, is the module; 0 = not known
 );
 
@@ -501,5 +501,5 @@ CREATE VIEW code(what, number, name) AS VALUES            -- what numbers mean
     ('loader', 4, 'begin'), ('loader', 5, 'end'),
     ('stack', 0, 'asleep'), ('stack', 1, 'running'), ('stack', 2, 'ready'), ('stack', 3, 'disk'),
     ('launch', 0, 'stretch'), ('launch', 1, 'own'), ('launch', 2, 'forward'), ('launch', 3, 'backward()'),
-    ('launch', 4, 'none'),
+    ('launch', 4, 'none'), ('launch', 5, 'unused'),
     ('severity', 0, 'info'), ('severity', 1, 'warning'), ('severity', 2, 'error');

@@ -118,6 +118,7 @@
     X(KEEP_RESULTS, "keep_results", KEEP_RESULTS, NULL)                                            \
     X(DIFFERENTIATE_LESS, "differentiate_less", DIFFERENTIATE_LESS, NULL)                          \
     X(SUM_LOSSES, "sum_losses", SUM_LOSSES, NULL)                                                  \
+    X(STOP_GRADIENTS, "stop_gradients", STOP_GRADIENTS, NULL)                                      \
     X(FUSE_OPTIMIZER, "fuse_optimizer", FUSE_OPTIMIZER, "optimizer=fused")                         \
     X(MERGE_GROUPS, "merge_groups", FUSE_OPTIMIZER, NULL)                                          \
     X(UPDATE_BY_LISTS, "update_by_lists", FUSE_OPTIMIZER, "optimizer=foreach")                     \

@@ -343,6 +343,13 @@ static inline enum spool_line tl_line_way(uint32_t line)
 {
     return (enum spool_line)((line - 1) % SPOOL_LINES);
 }
+/* The same, where it does not matter whether somebody uses what a backward pass computes. */
+static inline uint32_t tl_line_plain(uint32_t line)
+{
+    return line && tl_line_way(line) == SPOOL_LINE_UNUSED
+               ? line - SPOOL_LINE_UNUSED + SPOOL_LINE_FORWARD
+               : line;
+}
 /* The line that launched the op, or that captured its graph node; as api.line, 0 = not known. */
 static inline uint32_t tl_op_line(const struct timeline *t, uint32_t op)
 {

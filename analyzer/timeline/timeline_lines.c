@@ -72,7 +72,8 @@ static int sort_rows(struct lining *l, const struct idmap *threads)
 uint32_t timeline_row_line(const struct timeline *t, const struct row_launch_line *r)
 {
     uint32_t stack = timeline_stack_index(t, r->stack);
-    if (stack == TL_NONE || r->what <= SPOOL_LINE_STRETCH || r->what >= SPOOL_LINE_NONE)
+    if (stack == TL_NONE || r->what <= SPOOL_LINE_STRETCH || r->what == SPOOL_LINE_NONE ||
+        r->what >= SPOOL_LINES)
         return NO_LINE;
     return stack * SPOOL_LINES + (uint32_t)r->what + 1;
 }
@@ -182,7 +183,7 @@ static int visit(struct lining *l, struct api *a, const struct context *c, bool 
 {
     int rc = 0;
     for (int level = 0; learns && a->line != NO_LINE && level < LEVELS && rc == 0; level++)
-        rc = learn(l, context_key(c, level), a->line);
+        rc = learn(l, context_key(c, level), tl_line_plain(a->line));
     for (int level = 0; !learns && a->line == NO_LINE && level < LEVELS; level++) {
         a->line = recall(l, context_key(c, level));
         a->line_matched = a->line != NO_LINE;
@@ -227,7 +228,7 @@ const char *timeline_line_text(const struct timeline *t, uint32_t line, char *ou
         snprintf(number, sizeof number, ":%lld", (long long)s->line);
     snprintf(out, size, "%.600s%s%s%.300s%s%s", python_short_file(tl_text(t, s->file)), number,
              named ? " (" : "", named ? function : "", named ? ")" : "",
-             tl_line_way(line) == SPOOL_LINE_FORWARD ? ", its backward pass" : "");
+             tl_line_way(tl_line_plain(line)) == SPOOL_LINE_FORWARD ? ", its backward pass" : "");
     return out;
 }
 

@@ -68,6 +68,10 @@ CAUSES = {
                "losses = [head(out).square().mean() for head in heads]\n    loss = sum(losses)\n"
                "    mended or [one.backward(retain_graph=True) for one in losses[1:]]",
                "repeated-backward", ["3 backward passes go through one graph", "losses.py:15"], 3),
+    "teacher": ("teacher = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(8)]).cuda()\n"
+                "teacher.requires_grad_(not mended)",
+                "loss = (out - teacher(x)).square().mean()",
+                "unused-gradients", ["weights that no optimizer has", "teacher.py:12"], 3),
 }
 
 

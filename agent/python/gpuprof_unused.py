@@ -1,0 +1,167 @@
+"""Finds backward passes that compute gradients nobody uses: of weights that no optimizer has, or that are
+zeroed before their optimizer steps. Tells the agent which nodes of the graph lead to nothing else."""
+import sys
+
+facts = hook.here["facts"]
+torch = hook.torch
+
+MOST_NODES, SURE, MOST_LOOKS, MOST_TOLD, DEEPEST, LEAST = 4096, 2, 5, 6, 8, 5
+owners = {}  # id of a weight: id of the optimizer that has it
+written = {}  # id of a weight without an optimizer: its version when it was first met
+touched = {}  # id of an optimizer: (where, its steps then, one weight) of the last pass that reached its weights
+seen = {}  # (where, id of an optimizer): how often such a pass's gradients were thrown away, and used
+met = {}  # where: passes that were looked at since the last new optimizer
+found = {}  # where: of these, how many were told
+learning = True  # until a place has been looked at often enough
+most = 0  # the largest share of a pass that was told, in per cent
+told = set()  # ids of the weights without an optimizer of which the agent was told
+
+
+def know_optimizer(optimizer):
+    """At its first step. What was learnt before it does not hold."""
+    global learning, most
+    learning = True
+    for group in optimizer.param_groups:
+        owners.update((id(p), id(optimizer)) for p in group["params"])
+    seen.clear()
+    touched.clear()
+    met.clear()
+    found.clear()
+    if told & owners.keys():
+        told.clear()
+        most = 0
+        hook.fact(facts.TORCH_GRADIENTS_UNUSED, "none")
+
+
+def where():
+    """The lines of the program that lead to this pass."""
+    frame, lines = sys._getframe(1), []
+    while frame and len(lines) < DEEPEST:
+        file = frame.f_code.co_filename
+        if not file.startswith((hook.FOLDER, hook.torch_folder)):
+            lines.append((file, frame.f_lineno))
+        frame = frame.f_back
+    return tuple(lines)
+
+
+class Graph:
+    """The graph below the roots: its nodes in an order in which each comes behind those that it leads to."""
+
+    def __init__(self, roots):
+        self.order, self.below, self.whole = [], {}, True
+        todo = [(node, False) for node in roots if node is not None]
+        while todo:
+            node, over = todo.pop()
+            if over:
+                self.order.append(node)
+            elif node not in self.below:
+                if len(self.below) >= MOST_NODES:
+                    self.whole = False
+                    return
+                self.below[node] = [n for n, _ in node.next_functions if n is not None]
+                todo.append((node, True))
+                todo.extend((n, False) for n in self.below[node] if n not in self.below)
+
+    def weights(self):
+        """By leaf: the weight; None for a tensor that is none, and for a function of the program's own, of
+        which not all is known."""
+        leaves = {}
+        for node in self.order:
+            if type(node).__name__ == "AccumulateGrad":
+                tensor = node.variable
+                leaves[node] = tensor if type(tensor) is torch.nn.Parameter else None
+            elif isinstance(node, torch.autograd.function.FunctionCtx) or not self.below[node]:
+                leaves[node] = None
+        return leaves
+
+    def lead_to(self, useful):
+        """The nodes that lead to one of these leaves, or are one."""
+        led = set(useful)
+        for node in self.order:
+            if node not in led and any(n in led for n in self.below[node]):
+                led.add(node)
+        return led
+
+
+def learn(here, reached):
+    """Were the gradients of the last pass that reached an optimizer's weights zeroed before its step?"""
+    for one, weight in reached.items():
+        steps = hook.agent.gpuprof_hook_steps(one)
+        if one in touched:
+            place, then = touched[one]
+            thrown = weight.grad is None and steps == then
+            seen.setdefault((place, one), [0, 0])[not thrown] += 1
+        touched[one] = (here, steps)
+
+
+def thrown_away(here, reached):
+    """The optimizers whose gradients from this pass are always thrown away, while another's are used."""
+    counts = {one: seen.get((here, one), (0, 0)) for one in reached}
+    used = any(kept and not thrown for thrown, kept in counts.values())
+    return {one for one, (thrown, kept) in counts.items() if used and thrown >= SURE and not kept}
+
+
+def is_unused(weight, thrown):
+    if id(weight) in owners:
+        return owners[id(weight)] in thrown
+    return written.setdefault(id(weight), weight._version) == weight._version
+
+
+def intervals(nodes, others):
+    """Numbers of the nodes, from the first to the last between which no other node has one."""
+    kept = sorted(n._sequence_nr() for n in others)
+    runs, at = [], 0
+    for number in sorted(n._sequence_nr() for n in nodes):
+        while at < len(kept) and kept[at] < number:
+            at += 1
+        if runs and (at == 0 or kept[at - 1] < runs[-1][1]):
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return runs
+
+
+def look(args):
+    """Before a pass, with the arguments of the engine's run_backward(), perhaps behind the engine itself."""
+    if not owners or facts.TORCH_COMPILE in hook.known or facts.TORCH_FSDP in hook.known or facts.TORCH_DEEPSPEED in hook.known:
+        return
+    global learning
+    here = where()
+    if met.get(here, 0) >= (MOST_LOOKS + MOST_TOLD if found.get(here) else MOST_LOOKS) or len(met) > MOST_NODES:
+        return
+    met[here] = met.get(here, 0) + 1
+    learning = learning and met[here] < MOST_LOOKS
+    roots = next((some for some in args if isinstance(some, tuple)), ())
+    graph = Graph([t.grad_fn for t in roots if isinstance(t, torch.Tensor)])
+    if not graph.whole:
+        return
+    leaves = graph.weights()
+    weights = [w for w in leaves.values() if w is not None]
+    reached = {owners[id(w)]: w for w in weights if id(w) in owners}
+    if learning:
+        learn(here, reached)
+    thrown = thrown_away(here, reached)
+    unused = [w for w in weights if is_unused(w, thrown)]
+    if unused and len(reached) > len(thrown) and met[here] > SURE:
+        found[here] = found.get(here, 0) + tell(graph, leaves, {id(w) for w in unused})
+
+
+def tell(graph, leaves, unused):
+    """Returns whether a part of the graph worth telling leads to these weights alone."""
+    global most
+    useful = graph.lead_to([leaf for leaf, w in leaves.items() if w is None or id(w) not in unused])
+    inner = [n for n in graph.order if type(n).__name__ != "AccumulateGrad"]
+    nodes = [n for n in inner if n not in useful]
+    share = 100 * len(nodes) // max(1, len(inner))
+    if share < LEAST:
+        return False
+    for first, last in intervals(nodes, [n for n in inner if n in useful]):
+        hook.agent.gpuprof_hook_unused(first, last)
+    free = sum(i not in owners for i in unused)
+    told.update(i for i in unused if i not in owners)
+    why = "no optimizer has them" if free == len(unused) else "zeroed before their optimizer steps"
+    if share > most:
+        most = share
+        hook.fact(facts.TORCH_GRADIENTS_UNUSED,
+                  f"{len(unused)} weights, {share} % of the nodes, {why} at {hook.user_place()}")
+    return True

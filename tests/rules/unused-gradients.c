@@ -1,0 +1,81 @@
+/* Cases of the rule unused-gradients: when it fires and when it is silent. Without the hook it cannot tell.
+ * No trainer plants it: all weights of theirs learn. */
+#include "tests/rules/launch_lines.h"
+#include "tests/unit/rule_case.h"
+
+static const char *const torch = "2.14.1";
+static const char *const told =
+    "14 weights, 37 % of the nodes, no optimizer has them at train.py:12";
+
+/* Steps of 10 ms: forward 3 ms, and a backward pass of 1 ms for the head and 4 ms for what lies below it.
+ * Steps 1 and 2 carry lines; the hook knows of the unused part in step 2. Odd steps, if `others`, have a
+ * pass that launches something else. */
+static const struct advice *loop(const char *version, const char *fact, bool others)
+{
+    struct builder b = build_start();
+    int64_t encoder = line_in(&b, SPOOL_NO_MODULE, "<module>", 9),
+            head = line_in(&b, SPOOL_NO_MODULE, "<module>", 10);
+    if (version)
+        build_meta(&b, "torch.version", version);
+    if (fact)
+        build_meta(&b, "torch.gradients.unused", fact);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100 + 10 * i);
+        bool lined = i == 1 || i == 2;
+        if (lined)
+            launches_have_lines(&b, at, at + MS(9.9));
+        if (lined)
+            launch_from(&b, SPOOL_LINE_OWN, encoder, at);
+        build_kernel(&b, case_gemm, at + US(10), at + US(20), MS(3));
+        build_range(&b, "backward", at + US(100), at + US(400));
+        if (lined)
+            launch_from(&b, SPOOL_LINE_FORWARD, head, at + US(105));
+        build_kernel(&b, "head_bwd", at + US(120), at + MS(4), MS(1));
+        if (lined)
+            launch_from(&b, i == 2 ? SPOOL_LINE_UNUSED : SPOOL_LINE_FORWARD, encoder, at + US(205));
+        build_kernel(&b, others && i % 2 ? "other_bwd" : "encoder_bwd", at + US(220), at + MS(5.1),
+                     MS(4));
+        build_range(&b, "step", at, at + MS(10));
+    }
+    return build_analyze(&b);
+}
+
+TEST(below_the_head)
+{
+    const struct outcome *o =
+        case_verdict(loop(torch, told, false), "unused-gradients", RULE_FIRES);
+    ck_assert_str_eq(o->remedy.object.place, "train.py:9");
+    case_does(o, ACTION_STOP_GRADIENTS);
+    case_said(o, CONDITION_FROZEN, true);
+    ck_assert_ptr_nonnull(strstr(o->summary, "the backward pass at train.py:12"));
+    ck_assert_int_ge(o->saves_high_ns, MS(3.9)); /* the encoder's 4 ms, not the head's */
+    ck_assert_int_le(o->saves_high_ns, MS(4.6));
+}
+
+/* Only passes that launch the same count as those in which it was seen. */
+TEST(in_every_other_step)
+{
+    const struct outcome *o = case_verdict(loop(torch, told, true), "unused-gradients", RULE_FIRES);
+    ck_assert_int_le(o->saves_high_ns, MS(2.6));
+}
+
+TEST(zeroed_before_the_step)
+{
+    const struct advice *a = loop(
+        torch, "14 weights, 37 % of the nodes, zeroed before their optimizer steps at train.py:12",
+        false);
+    const struct outcome *o = case_verdict(a, "unused-gradients", RULE_FIRES);
+    case_said(o, CONDITION_FROZEN, false);
+}
+
+TEST(of_use)
+{
+    case_verdict(loop(torch, NULL, false), "unused-gradients", RULE_SILENT);
+    case_verdict(loop(torch, "none", false), "unused-gradients",
+                 RULE_SILENT); /* an optimizer came later */
+}
+
+TEST(without_the_hook)
+{
+    case_verdict(loop(NULL, told, false), "unused-gradients", RULE_CANNOT_TELL);
+}
