@@ -82,6 +82,34 @@ static void place_bounds(struct advice *a)
     }
 }
 
+/* True for a bound on host work that lies in no line or range: its remedy is as general. */
+static bool is_spread(const struct outcome *o)
+{
+    return o->rule->host_pace && o->upper_bound && !o->edit.kind && !o->remedy.object.place &&
+           o->remedy.action != ACTION_WAIT_ASIDE;
+}
+
+/* True for a sure change of what the host does that saves ADVICE_CAUSE_PCT of the middle of `spread`. */
+static bool says_more(const struct outcome *o, const struct outcome *spread)
+{
+    bool of_host = !o->rule->cheaper || (o->edit.kind && o->edit.kind->comes_last);
+    return of_host && !outcome_changes_training(o) && !may_be_nothing(o) &&
+           100 * middle(o) >= ADVICE_CAUSE_PCT * middle(spread);
+}
+
+/* Moves host work without a place behind findings that say what to do about the same time. */
+static void put_spread_last(struct advice *a)
+{
+    for (size_t i = 0; i < a->ranked_count; i++) {
+        const struct outcome *o = a->ranked[i];
+        size_t to = i;
+        for (size_t k = i + 1; is_spread(o) && k < a->ranked_count; k++)
+            to = says_more(a->ranked[k], o) ? k : to;
+        memmove(a->ranked + i, a->ranked + i + 1, (to - i) * sizeof *a->ranked);
+        a->ranked[to] = o;
+    }
+}
+
 /* Compares the least savings, or the middles if one of the two may save nothing. */
 static bool saves_far_more(const struct outcome *x, const struct outcome *y)
 {
@@ -259,6 +287,7 @@ void findings_rank(struct advice *a)
     qsort(a->ranked, a->ranked_count, sizeof *a->ranked, by_worth);
     place_bounds(a);
     put_lost_time_first(a);
+    put_spread_last(a);
     put_cause_first(a);
     put_answer_first(a);
     put_waits_first(a);

@@ -125,7 +125,9 @@ void predict_one(struct advice *a, struct engine *x, struct outcome *o)
     if (o->usual_known) {
         int64_t more = engine_usually_saved(x, edit);
         o->usual_mid_ns = engine_within(s.mid_ns + more, a->facts->step_ns);
-        o->usual_least_ns = engine_within(s.least_ns + more, o->usual_mid_ns);
+        /* what is not known of a saving grows and shrinks with it */
+        double as_much = s.mid_ns > 0 ? (double)o->usual_mid_ns / (double)s.mid_ns : 0;
+        o->usual_least_ns = engine_within((int64_t)((double)s.least_ns * as_much), o->usual_mid_ns);
     }
     o->change = past_kind(a, edit->kind);
     o->limit_ns = edit->kind->within_measured ? measured_ns : o->limit_ns;

@@ -76,6 +76,23 @@ TEST(lost_time_stands_before_cheaper_computing)
     ck_assert_str_eq(x.a.ranked[2]->rule->id, "worker-startup");
 }
 
+/* It says where most time is lost, but not what to do about it. */
+TEST(host_work_without_a_place_stands_behind_what_says_more)
+{
+    for (int i = 0; i < 4; i++) {
+        struct ranking x = {0};
+        fires(&x, "host-work", true, 0, 50, 100);
+        x.outcomes[0].remedy.action = ACTION_MOVE_HOST_WORK;
+        x.outcomes[0].remedy.object.place = i == 1 ? "train.py:9" : NULL;
+        if (i == 3)
+            fires(&x, "tensor-cores", false, 20, 30, 40);
+        else
+            fires(&x, "piecewise-work", false, 10, i == 2 ? 20 : 30, 40);
+        rank(&x, PART_IDLE_HOST);
+        check_first(&x, i ? "host-work" : "piecewise-work");
+    }
+}
+
 TEST(nor_does_the_bound_of_a_cause)
 {
     struct ranking x = {0};
