@@ -2,6 +2,7 @@
 #include "analyzer/queries/host.h"
 
 #include "analyzer/measure/spans.h"
+#include "analyzer/queries/waits.h"
 #include "analyzer/timeline/name_test.h"
 #include "wire/fact_keys.h"
 
@@ -115,11 +116,28 @@ int64_t query_step_with_core(const struct facts *f)
     return f->step_ns - waits_for_core(f);
 }
 
+/* True if the training thread needs so much more processor time than the GPU is busy that the GPU
+ * would wait for it on free cores, too. Waits for the GPU, in which a thread may spin, are no work. */
+static bool needs_more_than_gpu(const struct facts *f)
+{
+    int64_t busy = f->step_ns, waits = 0, asleep = f->host.asleep_ns;
+    struct query_waits w;
+    query_waits(f, &w);
+    for (int i = 0; i < WAIT_CAUSES; i++)
+        waits += w.ns[i];
+    for (int p = 0; p < PART_COUNT; p++)
+        busy -= GPU_IDLE_PARTS >> p & 1 ? f->breakdown_ns[p] : 0;
+    waits = per_step(f, waits);
+    int64_t work = f->step_ns - f->host.starved_ns - (waits > asleep ? waits : asleep);
+    return asleep >= 0 && (work - busy) * QUERY_SOME >= work;
+}
+
 bool query_wait_is_lack_of_core(const struct facts *f)
 {
     int64_t idle = query_awaits_host(f), lost = waits_for_core(f);
     return lost > 0 && lost * 100 >= idle * QUERY_CROWDED_OUT_PCT &&
-           (idle - lost) * 100 < query_step_with_core(f) * QUERY_OWN_WAIT_PCT;
+           (idle - lost) * 100 < query_step_with_core(f) * QUERY_OWN_WAIT_PCT &&
+           !needs_more_than_gpu(f);
 }
 
 bool query_lack_of_core_dominates(const struct facts *f)

@@ -299,7 +299,7 @@ const struct rule rule_cuda_graphs = {
         "not advise a graph of fewer than eight launches; nor if kernels or grids change from "
         "step to step; if a wait for the GPU, an allocation or a copy of pageable memory occurs "
         "between the launches; if the program already uses graphs; or if the launching thread "
-        "lacks a core, and needs less processor time than the GPU is busy.",
+        "lacks a core, and needs no more processor time than the GPU is busy.",
     .remedy = {.action = ACTION_LAUNCH_AS_GRAPH},
     .one_launch = true,
     .tips = {{"cuda-graphs", "Replay the step as a CUDA graph",
