@@ -127,6 +127,31 @@ TEST(test_workers_are_worse_off)
     ck_assert_double_eq_tol(case_value(o, "training thread ready, but without a core,"), 1, 0.1);
 }
 
+static void fill_waits_and_away(struct builder *b, int64_t at)
+{
+    build_range(b, "data.wait", at, at + MS(3));
+    b->thread = 2;
+    build_range_at(b, "data.decode", 0, at, at + MS(10));
+    b->thread = 1;
+    build_kernel(b, case_gemm, at + MS(3), at + MS(3) + US(10), MS(1));
+    build_kernel(b, case_gemm, at + MS(8), at + MS(8) + US(10), US(1990));
+}
+
+/* Another program has the cores: with the training thread it is the verdict, and no finding; without
+ * it nothing else would say so. */
+TEST(others_keep_all_from_the_cores)
+{
+    for (int i = 0; i < 2; i++) {
+        struct builder b = start("2");
+        case_loop(&b, fill_waits_and_away);
+        clocks(&b, 1, (struct share){0.2, i ? 0.4 : 0.02, 0, 0, 0});
+        clocks(&b, 2, (struct share){0.2, 0.75, 0, 0, 0});
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "starved-workers", i ? RULE_SUPPRESSED : RULE_FIRES);
+        ck_assert_int_eq(a->class == VERDICT_CONTENTION, i);
+    }
+}
+
 /* The GPU waits 1 ms of 10 for the workers, and 7 ms for the training thread. */
 static void fill_waits_for_both(struct builder *b, int64_t at)
 {

@@ -7,11 +7,23 @@
 #include "analyzer/queries/input/handed.h"
 #include "analyzer/queries/input/loader.h"
 
-/* Returns why another rule answers instead, or NULL. */
+/* True if it is another program that keeps this one's threads from the cores, not a limit on them. */
+static bool others_have_cores(const struct facts *f, const struct query_loader *l)
+{
+    return query_others_compute(l, f->host.usable_cores) &&
+           query_limited_pct(f) < QUERY_LIMITED_PCT;
+}
+
+/* Returns why another rule or the verdict answers instead, or NULL. */
 static const char *why_not_now(const struct facts *f, struct arena *arena,
                                const struct query_loader *l, const char *starved)
 {
     int cores = f->host.usable_cores;
+    if (query_lack_of_core_dominates(f) && others_have_cores(f, l))
+        return arena_printf(arena,
+                            "%s, and the training thread has none either: another program has the "
+                            "cores, and the verdict is about that",
+                            starved);
     if (!query_training_lacks_core(f) || query_report_workers_not_thread(f, l) || cores <= 0 ||
         query_others_compute(l, cores))
         return NULL;
@@ -45,7 +57,7 @@ static void starved(const struct facts *f, struct arena *arena, struct outcome *
 {
     const char *whose = "", *also = "", *confined = query_confined_text(f, arena);
     bool one = l->workers == 1;
-    if (query_others_compute(l, f->host.usable_cores) && query_limited_pct(f) < QUERY_LIMITED_PCT) {
+    if (others_have_cores(f, l)) {
         whose = arena_printf(arena,
                              " (another program has the cores: this one's threads use %.1f of %d)",
                              l->used_cores, f->host.usable_cores);
