@@ -246,7 +246,8 @@ def note_pause(ns):
     pauses[place] = pauses.get(place, 0) + ns
     if pauses[place] == max(pauses.values()):
         fact(facts.TORCH_GC_WHERE, place)
-        if frame and {"gc", "collect"} <= set(frame.f_code.co_names):
+        by_torch = frame and frame.f_code.co_filename.startswith(hook.torch_folder)
+        if frame and not by_torch and {"gc", "collect"} <= set(frame.f_code.co_names):
             fact(facts.TORCH_GC_ASKED, place)
 
 

@@ -57,6 +57,29 @@ TEST(test_what_learns)
     case_verdict(case_advice(case_busy), "forward-only", RULE_CANNOT_TELL);
 }
 
+/* Compiled code goes back through one call, of which no forward line is known. */
+TEST(test_compiled_code)
+{
+    for (int compiled = 0; compiled < 2; compiled++) {
+        struct builder b = build_start();
+        int64_t net = line_in(&b, SPOOL_NO_MODULE, "<lambda>", 4);
+        int64_t back = line_in(&b, SPOOL_NO_MODULE, "main", 9);
+        build_meta(&b, "torch.version", "2.14.1");
+        if (compiled)
+            build_meta(&b, "torch.compile", "used at train.py:4");
+        launches_have_lines(&b, MS(100), MS(100 + 10 * CASE_STEPS) - 1);
+        for (int i = 0; i < CASE_STEPS; i++) {
+            int64_t at = MS(100 + 10 * i);
+            launch_from(&b, SPOOL_LINE_OWN, net, at);
+            build_kernel(&b, case_gemm, at + US(10), at + US(20), MS(4));
+            launch_from(&b, SPOOL_LINE_BACKWARD, back, at + US(50));
+            build_kernel(&b, case_gemm, at + US(60), at + MS(4.2), MS(5));
+            build_range(&b, "step", at, at + MS(10));
+        }
+        case_verdict(build_analyze(&b), "forward-only", compiled ? RULE_SILENT : RULE_FIRES);
+    }
+}
+
 /* A trace of another profiler: the loop's function has no line, and most of its work no backward pass. */
 TEST(test_a_loop_without_lines)
 {

@@ -2,6 +2,7 @@
  * tell. */
 #include "tests/rules/cores.h"
 #include "tests/rules/refuse.h"
+#include "tests/rules/stacks.h"
 #include "tests/rules/trace.h"
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"
@@ -264,6 +265,27 @@ TEST(no_advice_to_record_the_stacks_that_are_there)
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_msg(strstr(o->summary, "in Python between operators"), "%s", o->summary);
     case_said(o, CONDITION_LINES_KNOWN, true);
+}
+
+/* The compiler works in each step, or what it made is called. */
+TEST(code_that_is_compiled_anew)
+{
+    static const char *const files[] = {"convert_frame.py", "eval_frame.py"};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        char file[128];
+        snprintf(file, sizeof file, "/x/lib/python3.11/site-packages/torch/_dynamo/%s", files[i]);
+        int64_t line = stack_of(&b, "/home/me/train.py", "main", 16);
+        int64_t inner = stack_below(&b, line, file, "__call__", 7);
+        build_meta(&b, "torch.version", "2.14.1");
+        case_loop(&b, fill_absence);
+        for (int k = 0; k < CASE_STEPS * 8; k++)
+            look_at(&b, inner, MS(100) + MS(10) * (k / 8) + US(450) * (k % 8) + US(100));
+        const struct outcome *o = case_outcome(build_analyze(&b), "host-work");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        ck_assert_int_eq(o->remedy.action == ACTION_COMPILE_ONCE, i == 0);
+        ck_assert(i == 1 || strcmp(o->remedy.object.place, "train.py:16") == 0);
+    }
 }
 
 static int calls; /* of Python, with their stacks */

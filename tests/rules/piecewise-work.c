@@ -65,6 +65,22 @@ static void fill_reading(struct builder *b, int64_t at)
     }
 }
 
+/* As (table == x).nonzero() for each sample: a comparison, what finds the elements, their number. */
+static void fill_masks(struct builder *b, int64_t at)
+{
+    static const char *const kernels[] = {greater, "cub::DeviceReduceSingleTileKernel<policy>(T)",
+                                          "cub::DeviceCompactInitKernel<S>(T)",
+                                          "cub::DeviceSelectSweepKernel<policy>(T)"};
+    build_kernel(b, case_gemm, at, at + US(10), MS(4));
+    for (int i = 0; i < ROWS / 4; i++) {
+        int64_t call = at + US(4010 + 100 * i);
+        for (int k = 0; k < 4; k++)
+            build_kernel(b, kernels[k], call + US(15 * k), call + US(4 + 15 * k), US(2));
+        build_copy(b, 2, 3, 1, true, 4, call + US(60), US(2), call + US(62), US(1));
+        build_sync(b, call + US(63), US(5));
+    }
+}
+
 /* Each turn of the loop takes the host 115 us. */
 static void fill_slowly(struct builder *b, int64_t at)
 {
@@ -139,6 +155,14 @@ TEST(test_reading)
     case_said(o, CONDITION_READS, true);
     ck_assert_msg(strstr(o->summary, "reads a number behind 200 of them"), "%s", o->summary);
     ck_assert_int_gt(o->saves_mid_ns, US(20 * ROWS));
+}
+
+TEST(elements_found_one_by_one)
+{
+    const struct outcome *o = case_verdict(case_advice_with(fill_masks, "torch.version", "2.14.1"),
+                                           "piecewise-work", RULE_FIRES);
+    case_said(o, CONDITION_READS, true);
+    ck_assert_msg(strstr(o->summary, "reads a number behind 50 of them"), "%s", o->summary);
 }
 
 /* Pairs of short products and sums, each from a line of its own, as a loss that goes from pair to

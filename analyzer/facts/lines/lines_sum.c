@@ -88,10 +88,13 @@ static uint8_t does_most(const struct charged *c)
                                         : LINE_SLEEPS;
 }
 
-/* True for a function of PyTorch's compiler. */
+/* True for a function of PyTorch's compiler, but not of what runs the code that it made. */
 static bool is_compiler(const struct timeline *t, uint32_t stack)
 {
     const char *file = stack == TL_NONE ? "" : tl_text(t, t->stacks[stack].file);
+    if (strstr(file, "torch/_dynamo/eval_frame.py") || strstr(file, "torch/_inductor/runtime/") ||
+        strstr(file, "torch/_inductor/cudagraph_trees.py"))
+        return false;
     return strstr(file, "torch/_dynamo/") || strstr(file, "torch/_inductor/");
 }
 

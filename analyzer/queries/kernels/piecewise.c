@@ -34,6 +34,13 @@ static bool is_answer(const struct op *o)
     return o->kind == OP_COPY && o->copy_kind == COPY_D2H && o->bytes <= QUERY_ANSWER_BYTES;
 }
 
+/* True for what finds the elements that a mask selects. */
+static bool selects(const struct facts *f, const struct op *o)
+{
+    return query_name_has(tl_text(f->tl, o->full_name),
+                          "DeviceSelect|DeviceCompact|DeviceReduceSingleTile");
+}
+
 /* True for the operations that loops over parameters or rows consist of. */
 static bool is_piece(const struct facts *f, uint32_t op)
 {
@@ -51,7 +58,7 @@ static bool is_piece(const struct facts *f, uint32_t op)
     case FAMILY_FILL:
         return !o->class.fused;
     default:
-        return false;
+        return selects(f, o);
     }
 }
 

@@ -2,6 +2,7 @@
  * post-processing, work of the framework. Names the range or line in which most of it lies. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/facts/limits.h"
+#include "analyzer/facts/lines.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/lines.h"
 #include "analyzer/queries/once.h"
@@ -188,6 +189,16 @@ static bool is_compiled_already(const struct facts *f)
     return query_fused_by_compiler(f) && in_graphs * 2 < kernels && query_captures_seen(f) == 0;
 }
 
+/* The line in which PyTorch's compiler works for most of that time. NULL: none. */
+static const struct line *compiles_at(const struct facts *f, const struct told *t)
+{
+    const struct lines *l = facts_lines(f, LINES_STEP);
+    for (size_t i = 0; i < l->count; i++)
+        if (l->at[i].compiles && l->at[i].part_ns[PART_IDLE_HOST] * 2 >= t->all)
+            return &l->at[i];
+    return NULL;
+}
+
 static void advise(const struct facts *f, struct arena *arena, struct outcome *o,
                    const struct told *t)
 {
@@ -198,7 +209,12 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
         named && query_name_has(named, "image|Image|transforms|torchvision|PIL|resize|Resize|crop|"
                                        "cv2|augment|zoom|jpeg|pixel|normalize");
     r->conditions[CONDITION_LINES_KNOWN] = f->health.python_functions > 0;
-    if (trains_on_cpu(f, t->where))
+    const struct line *compiler = compiles_at(f, t);
+    if (compiler) {
+        o->title = "Compile once, not anew for other values";
+        r->action = ACTION_COMPILE_ONCE;
+        r->object.place = compiler->place;
+    } else if (trains_on_cpu(f, t->where))
         r->action = ACTION_TRAIN_ON_GPU;
     else if (in_a_line(&line, t) && !can_fuse(f, t->where) && !t->compiled)
         outcome_look_at(o, arena, &line);

@@ -186,11 +186,13 @@ static bool mark(struct pass *p, uint32_t *most)
     return module || *most != TL_NONE;
 }
 
-/* True if some line has a backward pass: else nothing is trained here. */
+/* True if some line has a backward pass: else nothing is trained here. Passes of compiled code go back
+ * through one call, so there the line must compute forward, too. */
 static bool trains(const struct pass *p)
 {
+    bool compiled = timeline_meta(p->f->tl, FACT_TORCH_COMPILE);
     for (uint32_t i = 0; i < p->f->tl->stack_count; i++)
-        if (p->lines[i].backward_ns > 0)
+        if (p->lines[i].backward_ns > 0 && (!compiled || p->lines[i].computes))
             return true;
     return false;
 }
