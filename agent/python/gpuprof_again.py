@@ -1,5 +1,6 @@
 """Finds functions of the program that compute again what they have computed: over some steps it watches the
 functions that launch work, and compares what each call can read with what the last calls could read."""
+import dis
 import functools
 import os
 import sys
@@ -22,6 +23,7 @@ FIXED = (types.ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType
 DRAWS = {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "normal_", "uniform_",
          "random_", "bernoulli", "bernoulli_", "multinomial", "exponential_", "dropout", "sample", "rsample", "random",
          "shuffle", "choice", "choices", "uniform", "gauss", "time", "perf_counter", "monotonic", "open", "input"}
+UNSEEN = {"super", "__class__", "locals", "eval", "exec", "_getframe"}  # they reach what the code names nowhere
 GENERATES = 0x20 | 0x80 | 0x200  # flags of a generator, a coroutine, and one that is both (inspect.CO_...)
 attributes = object.__getattribute__  # runs nothing of the program's
 state = threading.local()
@@ -45,6 +47,7 @@ class Seen:
         self.function, self.name = function, function.__code__.co_qualname
         self.last, self.calls, self.again, self.within, self.unknown = [], 0, 0, 0, False
         self.given = []  # the tensors among the arguments of the last calls
+        self.own = used_of_first(function.__code__)
 
     def share(self):
         """Of the calls that had one before them."""
@@ -114,6 +117,19 @@ class Reads:
                 elif name not in plain:
                     self.add(value, DEEPEST - 2)
 
+    def add_used(self, module, names):
+        """Only these attributes of a module. False: some are methods or of its class, which may use others."""
+        own = attributes(module, "__dict__")
+        found = {}
+        for name in names:
+            holder = next((h for h in (own, *(own.get(k, {}) for k in ("_parameters", "_buffers", "_modules"))) if name in h), None)
+            if holder is None:
+                return False
+            found[name] = holder[name]
+        self.met[id(module)] = module
+        self.add(found)
+        return True
+
     def add_function(self, function, depth):
         """What its code names: globals, and what it has closed over."""
         code, within = function.__code__, function.__dict__.get("__wrapped__")
@@ -179,6 +195,24 @@ def names_of(code):
     return set(code.co_names).union(*(names_of(one) for one in code.co_consts if isinstance(one, types.CodeType)))
 
 
+def used_of_first(code):
+    """The attributes that the code reads of its first argument. None: it may do something else with it."""
+    first = code.co_varnames[0] if code.co_argcount else None
+    if first is None or first in code.co_cellvars or UNSEEN & {*code.co_names, *code.co_freevars}:
+        return None
+    names, loaded = set(), False
+    for one in dis.get_instructions(code):
+        given = one.argval if isinstance(one.argval, tuple) else (one.argval,)
+        if loaded and one.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            names.add(one.argval)
+        elif loaded or (first in given[:-1] and "_FAST" in one.opname):
+            return None
+        loaded = "_FAST" in one.opname and given[-1] == first
+        if loaded and not one.opname.startswith("LOAD_FAST"):
+            return None
+    return names
+
+
 def methods_of(kind, names):
     for c in kind.__mro__:
         if c in (torch.nn.Module, object):
@@ -236,7 +270,8 @@ def compare(seen, args, named):
     now = Reads()
     try:
         now.add_function(seen.function, 0)
-        for one in (args, named):
+        module = args[0] if args and seen.own is not None and isinstance(args[0], torch.nn.Module) else None
+        for one in (args[1:] if module is not None and now.add_used(module, seen.own) else args, named):
             now.add(one)
         now.add_methods()
     except (Unknown, ValueError, RuntimeError):  # an empty cell; a dictionary that another thread writes

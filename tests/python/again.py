@@ -51,6 +51,13 @@ class Net(torch.nn.Module):
     def shaken(self): return torch.normal(self.weight)
     def by_property(self): return self.shaken
     def scaled(self): return self.weight * self.scale
+    def only_reads(self, x): return x * self.scale
+    def reads_nothing(self, x): return x * 2
+    def hands_on(self, x): return x * len([self])
+    def calls_another(self, x): return self.only_reads(x)
+    def closes_over(self, x): return [x * self.scale for _ in (lambda: self,)]
+class Wide(Net):
+    def only_reads(self, x): return super().only_reads(x)
 class Weight(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -59,7 +66,7 @@ class Many(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self._modules.update((f"m{i}", Weight()) for i in range(10))
-    def forward(self, x): return x
+    def forward(self, x): return x, [self]
 class Dropout(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -170,6 +177,16 @@ def cases(again, p):
     yield "a tensor that is written", False, same(again, p.gets, x, between=lambda: write(x))
     yield "a global tensor that is written", False, same(again, p.reads_a_global, between=lambda: write(p.table))
     yield "a weight that is written", False, same(again, p.Net.forward, net, between=lambda: write(net._parameters["weight"]))
+    learns = lambda: write(net._parameters["weight"])  # noqa: E731
+    yield "a weight is written that the method does not read", True, same(again, p.Net.only_reads, net, x, between=learns)
+    yield "a method that reads nothing of its module", True, same(again, p.Net.reads_nothing, net, x, between=learns)
+    yield "a method that hands its module on", False, same(again, p.Net.hands_on, net, x, between=learns)
+    yield "a method that calls another", False, same(again, p.Net.calls_another, net, x, between=learns)
+    yield "a method that closes over its module", False, same(again, p.Net.closes_over, net, x, between=learns)
+    wide = p.Wide(p.Plain())
+    yield "a method that calls its base class", False, same(again, p.Wide.only_reads, wide, x,
+                                                            between=lambda: write(wide._parameters["weight"]))
+    yield "a number that it reads changes", False, same(again, p.Net.only_reads, net, x, between=lambda: setattr(net, "scale", 7))
     many = p.Many()
     for name, module in many._modules.items():
         yield f"the weight of module {name} of ten is written", False, same(again, p.Many.forward, many, between=lambda w=module._parameters["weight"]: write(w))
