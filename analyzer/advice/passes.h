@@ -22,6 +22,13 @@ bool predict_open_to(const struct outcome *o);
 struct span_ns predict_span(const struct advice *a, struct engine *x,
                             const struct outcome *const *o, size_t n);
 int64_t predict_saved(struct engine *x, const struct outcome *const *o, size_t n);
+/* The same ahead, in fewer passes. predict_ask_each: what predict_saved will say of the n chosen
+ * findings with each of `count` others behind them. predict_span_in_turn: what predict_span will say
+ * of the first two of n findings, the first three, ... */
+void predict_ask_each(struct engine *x, const struct outcome *const *chosen, size_t n,
+                      const struct outcome *const *last, size_t count);
+void predict_span_in_turn(const struct advice *a, struct engine *x, const struct outcome *const *o,
+                          size_t n);
 /* predict.c: true if so much is next to nothing of a step. */
 bool predict_negligible(const struct advice *a, int64_t ns);
 /* predict.c: widens the predicted interval of a finding by what the ledger of real cards shows. */

@@ -31,6 +31,29 @@ int64_t predict_saved(struct engine *x, const struct outcome *const *o, size_t n
     return ns < most ? ns : most;
 }
 
+void predict_ask_each(struct engine *x, const struct outcome *const *chosen, size_t n,
+                      const struct outcome *const *last, size_t count)
+{
+    const struct edit *edits[REPLAY_WIDE][EDITS_MOST] = {{NULL}};
+    for (size_t at = 0; n < EDITS_MOST && at < count; at += REPLAY_WIDE) {
+        const struct edit *const *lists[REPLAY_WIDE];
+        size_t wide = count - at < REPLAY_WIDE ? count - at : REPLAY_WIDE;
+        for (size_t k = 0; k < wide; k++) {
+            edits_of(chosen, n, edits[k]);
+            edits[k][n] = &last[at + k]->edit;
+            lists[k] = edits[k];
+        }
+        engine_ask_each(x, lists, n + 1, wide);
+    }
+}
+
+void predict_span_in_turn(const struct advice *a, struct engine *x, const struct outcome *const *o,
+                          size_t n)
+{
+    const struct edit *edits[EDITS_MOST] = {NULL};
+    engine_span_in_turn(x, &a->whatif, edits, edits_of(o, n, edits));
+}
+
 struct span_ns predict_span(const struct advice *a, struct engine *x,
                             const struct outcome *const *o, size_t n)
 {

@@ -8,9 +8,13 @@
  * later change of kernels needs a new capture. After each choice all other changes are replayed
  * again: what saves nothing while the host sets the pace may save much once a graph launches.
  *
- * Cost: a replay for each pair of findings, and an interval for each chosen one. */
+ * Cost: a replay for each pair of findings, four in one pass, and an interval for each chosen one;
+ * each draw of these intervals goes through all of them before the next draw, so that a change is
+ * applied once. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/limits.h"
+
+#include <string.h>
 
 enum { CHANGES = STACK_MOST };
 enum turn { TURN_FIRST, TURN_REPAIR, TURN_GRAPH, TURNS };
@@ -68,34 +72,77 @@ static bool leads(const struct advice *a)
     return o && open_behind(o, 0) && o->verdict == RULE_FIRES && !o->rule->changes_training;
 }
 
-/* Returns the best change behind the n chosen ones, which save `sum_ns` together. chosen[n] is
- * scratch; `out` has changes that turned out useless there. The outcome is NULL if no other change
- * saves enough of the step. */
-static struct choice next(const struct advice *a, struct engine *x, const struct outcome **chosen,
-                          size_t n, int64_t sum_ns, const struct outcomes *out)
+/* What the search for the next change goes by. */
+struct search {
+    const struct advice *a;
+    struct engine *x;
+    struct outcomes out;          /* turned out useless where they were tried */
+    const struct outcome **found; /* scratch: room for all outcomes */
+};
+
+/* Fills s->found with the changes of that turn that may come behind the n chosen ones. */
+static size_t candidates(const struct search *s, enum turn turn,
+                         const struct outcome *const *chosen, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->a->outcome_count; i++) {
+        const struct outcome *o = &s->a->outcomes[i];
+        if (open_behind(o, n) && !o->rule->changes_training && !is_chosen(chosen, n, o) &&
+            !is_chosen(s->out.at, s->out.n, o) && turn_of(s->a, o) == turn)
+            s->found[count++] = o;
+    }
+    return count;
+}
+
+/* Returns the best change of that turn behind the n chosen ones, which save `sum_ns` together.
+ * chosen[n] is scratch. The outcome is NULL if none saves enough of the step. */
+static struct choice best_of(const struct search *s, enum turn turn, const struct outcome **chosen,
+                             size_t n, int64_t sum_ns)
 {
     struct choice best = {NULL, 0};
-    enum turn turn = TURNS;
-    if (n == 0 && out->n == 0 && leads(a)) {
-        chosen[0] = a->ranked[0];
-        return (struct choice){a->ranked[0], predict_saved(x, chosen, 1)};
-    }
-    for (size_t i = 0; i < a->outcome_count; i++) {
-        const struct outcome *o = &a->outcomes[i];
-        if (!open_behind(o, n) || o->rule->changes_training || is_chosen(chosen, n, o) ||
-            is_chosen(out->at, out->n, o) || turn_of(a, o) > turn)
+    size_t count = candidates(s, turn, chosen, n);
+    predict_ask_each(s->x, chosen, n, s->found, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct outcome *o = chosen[n] = s->found[i];
+        int64_t ns = predict_saved(s->x, chosen, n + 1);
+        if ((ns - sum_ns) * worth_of(o) < s->a->facts->step_ns)
             continue;
-        chosen[n] = o;
-        int64_t ns = predict_saved(x, chosen, n + 1);
-        if ((ns - sum_ns) * worth_of(o) < a->facts->step_ns)
-            continue;
-        if (best.outcome && turn_of(a, o) == turn &&
-            least(o, ns - sum_ns) <= least(best.outcome, best.together_ns - sum_ns))
+        if (best.outcome && least(o, ns - sum_ns) <= least(best.outcome, best.together_ns - sum_ns))
             continue;
         best = (struct choice){o, ns};
-        turn = turn_of(a, o);
     }
     return best;
+}
+
+/* Returns the best change behind the n chosen ones, of the first turn that has one. */
+static struct choice next(const struct search *s, const struct outcome **chosen, size_t n,
+                          int64_t sum_ns)
+{
+    struct choice best = {NULL, 0};
+    if (n == 0 && s->out.n == 0 && leads(s->a)) {
+        chosen[0] = s->a->ranked[0];
+        return (struct choice){chosen[0], predict_saved(s->x, chosen, 1)};
+    }
+    for (enum turn turn = TURN_FIRST; turn < TURNS && !best.outcome; turn++)
+        best = best_of(s, turn, chosen, n, sum_ns);
+    return best;
+}
+
+/* Chooses as if no more changes turned out useless, and replays the intervals of this order in one
+ * go. */
+static void replay_ahead(const struct search *s, const struct outcome *const *chosen, size_t n,
+                         int64_t sum_ns)
+{
+    const struct outcome *order[CHANGES + 1];
+    memcpy(order, chosen, n * sizeof *order);
+    for (; n < CHANGES; n++) {
+        struct choice c = next(s, order, n, sum_ns);
+        if (!c.outcome)
+            break;
+        order[n] = c.outcome;
+        sum_ns = c.together_ns;
+    }
+    predict_span_in_turn(s->a, s->x, order, n);
 }
 
 /* Returns the saving to report: within its interval, and for the first change the finding's own
@@ -111,27 +158,32 @@ static int64_t reported_saving(struct span_ns s, int64_t together_ns, bool first
 void predict_stack(struct advice *a, struct engine *x)
 {
     const struct outcome *chosen[CHANGES + 1];
-    struct outcomes out = {.n = 0};
+    struct search s = {
+        .a = a, .x = x, .found = arena_array(&a->arena, a->outcome_count + 1, sizeof *s.found)};
     int64_t sum = 0, told_sum = 0, step = a->facts->step_ns, unseen = 0;
-    while (a->stack_count < CHANGES && out.n < CHANGES) {
+    if (!s.found)
+        return;
+    replay_ahead(&s, chosen, 0, 0);
+    while (a->stack_count < CHANGES && s.out.n < CHANGES) {
         size_t n = a->stack_count;
-        struct choice c = next(a, x, chosen, n, sum, &out);
+        struct choice c = next(&s, chosen, n, sum);
         if (!c.outcome)
             return;
         chosen[n] = c.outcome;
-        struct span_ns s = n ? predict_span(a, x, chosen, n + 1)
-                             : (struct span_ns){c.outcome->saves_low_ns, c.outcome->saves_mid_ns,
-                                                c.outcome->saves_high_ns, c.outcome->least_ns};
-        int64_t saved = engine_within(reported_saving(s, c.together_ns, n == 0) + unseen, step);
+        struct span_ns span = n ? predict_span(a, x, chosen, n + 1)
+                                : (struct span_ns){c.outcome->saves_low_ns, c.outcome->saves_mid_ns,
+                                                   c.outcome->saves_high_ns, c.outcome->least_ns};
+        int64_t saved = engine_within(reported_saving(span, c.together_ns, n == 0) + unseen, step);
         if (saved <= told_sum) { /* the replay gives it less than its finding claims */
-            out.at[out.n++] = c.outcome;
+            s.out.at[s.out.n++] = c.outcome;
+            replay_ahead(&s, chosen, n, sum);
             continue;
         }
         a->stack[a->stack_count++] =
             (struct stacked){.outcome = c.outcome,
                              .step_ns = step - saved,
-                             .step_low_ns = step - engine_within(s.high_ns + unseen, step),
-                             .step_high_ns = step - s.low_ns,
+                             .step_low_ns = step - engine_within(span.high_ns + unseen, step),
+                             .step_high_ns = step - span.low_ns,
                              .saves_ns = saved - told_sum};
         unseen = n == 0 && saved > c.together_ns ? saved - c.together_ns : unseen;
         sum = c.together_ns;

@@ -1,49 +1,11 @@
-/* Predicts what edits save: draws their unknown parameters and replays. engine_span.c makes the
- * intervals. See engine.h. */
-#include "analyzer/whatif/engine.h"
+/* Opens the engine, and says what edits save at most and what a step takes at least.
+ * engine_asked.c replays, engine_span.c makes the intervals. See engine.h. */
+#include "analyzer/whatif/engine_asked.h"
 
 #include "analyzer/queries/query.h"
 #include "analyzer/whatif/limits.h"
-#include "base/str.h"
 
 #include <math.h>
-
-/* What the engine remembers answers to. */
-enum question { SAVED, SAVED_AT_MOST, MOST, LEFT };
-
-static uint64_t question_of(enum question what, int assumption, int draw,
-                            const struct edit *const *edits, size_t n)
-{
-    int about[] = {what, assumption, draw};
-    uint64_t q = str_hash((const char *)about, sizeof about);
-    for (size_t i = 0; i < n; i++)
-        q = (q ^ str_hash((const char *)edits[i], sizeof *edits[i])) * 0x9e3779b97f4a7c15u;
-    return q;
-}
-
-static bool remembered(const struct engine *x, uint64_t question, int64_t *ns)
-{
-    for (size_t i = x->answers.n; i-- > 0;)
-        if (x->answers.at[i].question == question) {
-            *ns = x->answers.at[i].ns;
-            return true;
-        }
-    return false;
-}
-
-/* Without memory it only remembers nothing. */
-static int64_t remember(struct engine *x, uint64_t question, int64_t ns)
-{
-    struct answer *a = vec_push(&x->answers);
-    if (a)
-        *a = (struct answer){question, ns};
-    return ns;
-}
-
-void engine_forget(struct engine *x)
-{
-    x->answers.n = 0;
-}
 
 void engine_take_cost_out(struct engine *x, struct whatif *w)
 {
@@ -64,133 +26,11 @@ void engine_take_cost_out(struct engine *x, struct whatif *w)
     w->unprofiled_ns = x->now.pace_ns;
 }
 
-/* Returns draw n of the unknown parameters, each from 0 to 1. Multiples of irrational numbers
- * spread evenly over this range. Draw 0 is the middle of all parameters. */
-static struct draw draw_of(int n)
-{
-    static const double by[DRAW_DIMENSIONS] = {0.6180339887498949, 0.7548776662466927,
-                                               0.8191725133961645};
-    struct draw d;
-    n = n < FIRST_RUN ? n : 0;
-    for (int k = 0; k < DRAW_DIMENSIONS; k++)
-        d.u[k] = n == DRAWS ? 0.1 : n > DRAWS ? 0.9 : fmod(0.5 + by[k] * n, 1.0);
-    return d;
-}
-
-/* Resets the plan and shortens each call by recording cost that the profiler's own figures do not
- * show. A rerun without profiler has no such cost. In a share WHATIF_STAYS of the draws the rerun
- * is assumed to be recorded too, and keeps all of it. */
-static void drop_recording_cost(struct engine *x, struct plan *p, int draw, unsigned assume)
-{
-    double u = fmod(0.5 + 0.4142135623730951 * (draw < FIRST_RUN ? draw : 0), 1.0);
-    int64_t each = (int64_t)(WHATIF_RECORD_NS * fmax(0, u - WHATIF_STAYS) / (1 - WHATIF_STAYS));
-    plan_reset(p, x->g);
-    p->assume = assume;
-    p->dated = &x->now;
-    for (size_t i = 0; each && i < x->g->count; i++)
-        if (x->g->classes[i].kind == TASK_HOST_API)
-            p->dur[i] -= each < p->dur[i] ? each : p->dur[i];
-}
-
-/* Changes the host's pace in the plan. The steps with and without the edits are replayed at the
- * same pace, so this matters only if the host limits the step in one of the two. */
-static void vary_host(const struct engine *x, struct plan *p, int draw)
-{
-    /* quantiles: 80 % of the runs lie between the outer two */
-    static const double of_run[RUNS] = {0.1, 0.3, 0.7, 0.9};
-    if (draw >= UNSTACKED) {
-        host_pace_unstack(x->stacked, x->g, p, draw == USUALLY ? 0.5 : of_run[RUNS - 1]);
-        return;
-    }
-    if (draw >= FIRST_RUN) {
-        host_pace_of_run(x->g, p, of_run[draw - FIRST_RUN]);
-        return;
-    }
-    double u = draw == DRAWS  ? 0.1
-               : draw > DRAWS ? 0.9
-                              : fmod(0.5 + 0.7320508075688772 * draw, 1.0);
-    host_pace_apply(&x->host, x->g, p, u);
-}
-
-/* A draw that is to be replayed. */
-struct ask {
-    int draw;
-    uint64_t question;
-    int64_t *ns; /* what the edits save */
-};
-
-/* Replays n draws side by side, up to REPLAY_WIDE: the unchanged steps, where that was not done
- * before, and the edits. The first plan stays in x->plan. */
-static void replay_asked(struct engine *x, int assumption, const struct edit *const *edits,
-                         size_t edit_count, const struct ask *ask, size_t n, bool most)
-{
-    struct plan *plans[REPLAY_WIDE];
-    int64_t *base_ns = x->base_ns[assumption];
-    bool known = true;
-    for (size_t k = 0; k < n; k++) {
-        plans[k] = k ? &x->beside[k - 1] : &x->plan;
-        drop_recording_cost(x, plans[k], ask[k].draw, x->assume[assumption]);
-        vary_host(x, plans[k], ask[k].draw);
-        known &= base_ns[ask[k].draw] != 0;
-    }
-    if (!known) {
-        replay_wide_run(&x->draws, x->g, plans, n);
-        for (size_t k = 0; k < n; k++) {
-            int64_t ns = x->draws.lane[k].pace_ns;
-            base_ns[ask[k].draw] = ns > 0 ? ns : 1;
-        }
-    }
-    for (size_t k = 0; k < n; k++) {
-        struct draw d = most ? (struct draw){{0, 0, 0}} : draw_of(ask[k].draw);
-        plans[k]->most = most;
-        for (size_t i = 0; i < edit_count; i++)
-            edit_apply(edits[i], x->g, plans[k], &d);
-    }
-    replay_wide_settle(&x->draws, x->g, plans, n);
-    for (size_t k = 0; k < n; k++) {
-        double share =
-            1 - (double)x->draws.lane[k].pace_ns / plans[k]->work / (double)base_ns[ask[k].draw];
-        *ask[k].ns = remember(x, ask[k].question, (int64_t)(share * (double)x->now.pace_ns));
-    }
-}
-
-/* Fills saved[] with what the edits save, in ns of the recorded pace: the share of the unrecorded
- * step that they save, times the recorded pace. `most`: removes the cause wherever it acts, with the
- * best parameters. */
-static void saved_under(struct engine *x, int assumption, const struct edit *const *edits, size_t n,
-                        const int *draws, size_t count, bool most, int64_t *saved)
-{
-    struct ask ask[REPLAY_WIDE];
-    size_t asked = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t q = question_of(most ? SAVED_AT_MOST : SAVED, assumption, draws[i], edits, n);
-        if (!remembered(x, q, &saved[i]))
-            ask[asked++] = (struct ask){draws[i], q, &saved[i]};
-        if (asked == REPLAY_WIDE || (asked && i + 1 == count)) {
-            replay_asked(x, assumption, edits, n, ask, asked, most);
-            asked = 0;
-        }
-    }
-}
-
-void engine_saved_under(struct engine *x, int assumption, const struct edit *const *edits, size_t n,
-                        const int *draws, size_t count, int64_t *saved)
-{
-    saved_under(x, assumption, edits, n, draws, count, false, saved);
-}
-
-int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_t n, int draw)
-{
-    int64_t ns;
-    saved_under(x, 0, edits, n, &draw, 1, false, &ns);
-    return ns;
-}
-
 int64_t engine_usually_saved(struct engine *x, const struct edit *edit)
 {
     static const int draws[] = {0, USUALLY};
     int64_t saved[2];
-    saved_under(x, 0, &edit, 1, draws, 2, false, saved);
+    asked_saved(x, 0, &edit, 1, draws, 2, false, saved);
     return engine_to_median(x, saved[1]) - engine_to_median(x, saved[0]);
 }
 
@@ -198,7 +38,7 @@ int64_t engine_usually_saved(struct engine *x, const struct edit *edit)
  * them; *step: their length as a share of the recorded one. */
 static double host_without_stacks(struct engine *x, double u, double *step)
 {
-    drop_recording_cost(x, &x->plan, 0, x->assume[0]);
+    asked_plan(x, &x->plan, 0, x->assume[0]);
     host_pace_unstack(x->stacked, x->g, &x->plan, u);
     replay_run(&x->then, x->g, &x->plan);
     double base_ns = x->then.pace_ns > 0 ? (double)x->then.pace_ns : 1;
@@ -249,13 +89,13 @@ static int64_t input_left_ns(const struct engine *x, const struct edit *edit)
 int64_t engine_most(struct engine *x, const struct edit *edit)
 {
     int64_t best = 0, left = INT64_MAX, known;
-    uint64_t question = question_of(MOST, 0, 0, &edit, 1);
-    if (remembered(x, question, &known))
+    uint64_t question = asked_question(ASKED_MOST, 0, 0, &edit, 1);
+    if (asked_before(x, question, &known))
         return known;
     for (int i = 0; i < x->assumptions; i++) {
         int64_t usual, most;
-        saved_under(x, i, &edit, 1, &(int){0}, 1, false, &usual);
-        saved_under(x, i, &edit, 1, &(int){0}, 1, true, &most);
+        asked_saved(x, i, &edit, 1, &(int){0}, 1, false, &usual);
+        asked_saved(x, i, &edit, 1, &(int){0}, 1, true, &most);
         int64_t work = work_left_ns(x);
         best = usual > best ? usual : best;
         best = most > best ? most : best;
@@ -265,7 +105,7 @@ int64_t engine_most(struct engine *x, const struct edit *edit)
     left = engine_of_host(&edit, 1) && x->work_ns > left ? x->work_ns : left;
     int64_t limit = x->f->step_ns - (left > input ? left : input);
     best = engine_to_median(x, best) + (engine_of_host(&edit, 1) ? x->first_ns : 0);
-    return remember(x, question, engine_within(best, limit > 0 ? limit : 0));
+    return asked_keep(x, question, engine_within(best, limit > 0 ? limit : 0));
 }
 
 int64_t engine_to_median(const struct engine *x, int64_t ns)
@@ -284,15 +124,15 @@ static int64_t kind_left_ns(const struct engine *x, const struct edit *edit)
 static int64_t edited_left_ns(struct engine *x, const struct edit *const *edits, size_t n)
 {
     const struct draw lucky = {{0, 0, 0}};
-    uint64_t question = question_of(LEFT, 0, 0, edits, n);
+    uint64_t question = asked_question(ASKED_LEFT, 0, 0, edits, n);
     int64_t known;
-    if (remembered(x, question, &known))
+    if (asked_before(x, question, &known))
         return known;
     plan_reset(&x->plan, x->g);
     x->plan.most = false;
     for (size_t i = 0; i < n; i++)
         edit_apply(edits[i], x->g, &x->plan, &lucky);
-    return remember(x, question, engine_within(work_left_ns(x), x->f->step_ns));
+    return asked_keep(x, question, engine_within(work_left_ns(x), x->f->step_ns));
 }
 
 int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_t n)

@@ -1,6 +1,6 @@
 /* Makes the interval of a prediction from the draws under each assumption, from other runs, and from
  * the engine's own errors. See engine.h. */
-#include "analyzer/whatif/engine.h"
+#include "analyzer/whatif/engine_asked.h"
 #include "analyzer/whatif/limits.h"
 #include "base/order.h"
 
@@ -36,6 +36,41 @@ static struct span_ns span_of_corners(struct engine *x, const struct edit *const
     int64_t mid = saved[0];
     qsort(saved, 1 + CORNERS, sizeof *saved, order_int64);
     return (struct span_ns){.low_ns = saved[0], .mid_ns = mid, .high_ns = saved[CORNERS]};
+}
+
+/* Fills number[] with the draws that an interval of uncertain edits takes under the assumption, and
+ * returns how many they are. */
+static size_t draws_under(const struct engine *x, int assumption, bool large, int *number)
+{
+    size_t n = 0;
+    int from = large ? 1 : DRAWS; /* the corners follow the draws */
+    for (int i = 0; i < from; i++)
+        number[n++] = i;
+    if (assumption > 0)
+        return n;
+    for (int i = DRAWS; large && i < FIRST_RUN; i++)
+        number[n++] = i;
+    for (int i = FIRST_RUN; i < (x->stacked ? USUALLY : UNSTACKED); i++)
+        number[n++] = i;
+    return n;
+}
+
+static bool is_large(const struct engine *x, const struct whatif *w)
+{
+    return w->wider && x->g->count > WHATIF_LARGE;
+}
+
+void engine_span_in_turn(struct engine *x, const struct whatif *w, const struct edit *const *edits,
+                         size_t n)
+{
+    size_t sure = 0; /* such a list is replayed at the middle alone */
+    while (sure < n && edits[sure]->kind->certain)
+        sure++;
+    for (int i = 0; i < x->assumptions; i++) {
+        int number[ALL_DRAWS];
+        size_t count = draws_under(x, i, is_large(x, w), number);
+        asked_in_turn(x, i, edits, sure > 1 ? sure : 1, n, number, count);
+    }
 }
 
 /* Extends the interval to the results under the other assumptions. In a large graph these get only
@@ -128,7 +163,7 @@ struct span_ns engine_span(struct engine *x, const struct whatif *w,
     int draws = 1;
     for (size_t i = 0; i < n; i++)
         draws = edits[i]->kind->certain ? draws : DRAWS;
-    bool large = w->wider && x->g->count > WHATIF_LARGE;
+    bool large = is_large(x, w);
     struct span_ns s = span_with_others(x, edits, n, draws, large);
     int64_t most = x->no_wait && n == 1 ? engine_most(x, edits[0]) : 0;
     s.high_ns = most > s.high_ns ? most : s.high_ns;
