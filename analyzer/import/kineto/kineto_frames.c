@@ -36,13 +36,22 @@ static size_t without_address(const char *s, size_t n)
     return at > most && memcmp(s + at - most, before, most) == 0 ? at - most : n;
 }
 
+/* The name that the hook of gpuprof's own recordings has for this call; NULL: none. */
+static const char *known_as(const char *s, size_t n)
+{
+    static const char collects[] = "<built-in function collect>",
+                      engine[] = "<built-in method run_backward of ";
+    if (n == sizeof collects - 1 && memcmp(s, collects, n) == 0)
+        return "gc";
+    return n >= sizeof engine && memcmp(s, engine, sizeof engine - 1) == 0 ? "backward" : NULL;
+}
+
 uint32_t kineto_frames_name(struct kineto *k, const char *s, size_t n)
 {
     struct kineto_frames *fs = &k->frames;
-    static const char collects[] = "<built-in function collect>";
-    /* the name that the hook uses */
-    bool gc = n == sizeof collects - 1 && memcmp(s, collects, n) == 0;
-    uint32_t name = k->out->intern(k->out->self, gc ? "gc" : s, gc ? 2 : without_address(s, n));
+    const char *known = known_as(s, n);
+    uint32_t name = known ? k->out->intern(k->out->self, known, strlen(known))
+                          : k->out->intern(k->out->self, s, without_address(s, n));
     bool room = name != STR_NONE;
     while (room && fs->of_name.n <= name)
         room = vec_push(&fs->of_name) != NULL;

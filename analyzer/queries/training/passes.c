@@ -83,9 +83,10 @@ static void count_products(const struct facts *f, const struct query_passes *p, 
             *(ns < last->end_ns ? &at[last - p->at].within : &at[last - p->at].behind) += 1;
     }
     for (uint32_t i = 0; i < t->range_count; i++) {
-        const struct query_pass *last = is_of_loop(f, &t->ranges[i], "optimizer.step")
-                                            ? query_pass_before(p, t->ranges[i].start_ns)
-                                            : NULL;
+        const struct range *r = &t->ranges[i];
+        bool update = t->threads[r->thread].process == f->steps.process &&
+                      timeline_names_update(tl_text(t, r->name));
+        const struct query_pass *last = update ? query_pass_before(p, r->start_ns) : NULL;
         if (last)
             at[last - p->at].updates = true;
     }

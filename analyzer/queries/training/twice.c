@@ -94,20 +94,20 @@ static const struct range *find(const struct facts *f, struct intervals *first,
     const struct range *longest = NULL;
     for (size_t i = 0; i < t->thread_count; i++) {
         const struct thread *th = &t->threads[i];
-        bool open = false;
+        int64_t open_ns = INT64_MAX; /* the end of a call whose backward pass is yet to come */
         for (uint32_t k = th->first_range;
              th->process == f->steps.process && k < th->first_range + th->ranges; k++) {
             const struct range *r = &t->ranges[k];
             const char *name = tl_text(t, r->name);
             if (is_twice(name)) {
                 add(first, r);
-                open = true;
+                open_ns = r->end_ns;
                 *calls += query_step_at(f, r->start_ns) != TL_NONE;
                 if (!longest || r->end_ns - r->start_ns > longest->end_ns - longest->start_ns)
                     longest = r;
-            } else if (open && is_backward(name)) {
+            } else if (r->start_ns >= open_ns && is_backward(name)) {
                 add(then, r);
-                open = false;
+                open_ns = INT64_MAX;
             }
         }
     }

@@ -161,6 +161,17 @@ TEST(lines_run_in_modules)
                      "train.py:8 main < :0 outside a module; none");
 }
 
+/* As the hook names them. */
+TEST(backward_passes_are_ranges)
+{
+    struct memory *m =
+        read_events(CALL("<built-in method run_backward of torch._C._EngineBase object "
+                         "at 0x7f12>",
+                         "1000", "500"));
+    ck_assert_str_eq(memory_text(m, MEMORY_ROW(m, range, ROW_RANGE, 0)->name), "backward");
+    ck_assert_int_eq(m->count[ROW_STACK], 0);
+}
+
 /* Calls by the thousand in objects of different addresses have one name. */
 TEST(addresses_make_no_names)
 {
