@@ -361,14 +361,14 @@ def tell():
     call."""
     end()
     again = [s for s in watched if s.calls > 1 and s.share() >= LEAST]
-    if not passes and inputs and inputs.again * 2 >= calls_of_first:  # a loop that times the model on one batch
-        again = []
+    # A loop that times the model on one batch, or one whose other data come from elsewhere: the analysis tells them apart.
+    same = "one batch: " if not passes and inputs and inputs.again * 2 >= calls_of_first else ""
     if again:
         most = max(s.share() for s in again)
         inner = [s for s in watched if s.within and s.within >= LEAST * s.calls and s not in again]
         code = again[0].function.__code__
         names = "; ".join(s.name for s in [*again, *inner][:16])
-        hook.fact(facts.TORCH_AGAIN, f"{names}, {100 * most:.0f} % at {hook.short(code.co_filename)}:{code.co_firstlineno}")
+        hook.fact(facts.TORCH_AGAIN, f"{same}{names}, {100 * most:.0f} % at {hook.short(code.co_filename)}:{code.co_firstlineno}")
     elif watched:
         hook.fact(facts.TORCH_AGAIN, f"none of {len(watched)} functions")
     watched.clear()

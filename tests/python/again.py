@@ -193,7 +193,8 @@ def cases(again, p):
     one = Tensor()
     yield "a model that gets new batches is told of", ["gets, 100 %"], [
         text.split(" at ")[0] for text in told(again, p, [Tensor() for _ in range(12)])]
-    yield "one that is timed on one batch is not", ["none of 1 functions"], told(again, p, [one] * 12)
+    yield "one that is timed on one batch is told as such", ["one batch: gets, 100 %"], [
+        text.split(" at ")[0] for text in told(again, p, [one] * 12)]
     yield "no tensor is kept", True, keeps_none(again, p.gets)
     yield "a number that changes", False, same(again, p.Net.scaled, net, between=lambda: setattr(net, "scale", 3))
     yield "an attribute that changes", False, same(again, p.by_config, config, between=lambda: setattr(config, "width", 4))

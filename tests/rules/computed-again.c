@@ -51,6 +51,21 @@ TEST(of_half_of_the_calls)
     ck_assert_int_le(o->saves_high_ns, MS(3));
 }
 
+/* The first module gets the same tensor each time: the model is timed on one batch, unless others come. */
+TEST(of_one_batch)
+{
+    const char *told = "one batch: Net.positions; angles, 100 % at train.py:4";
+    struct builder b = loop(told, "Net.positions");
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "computed-again", RULE_SILENT);
+    b = loop(told, "Net.positions");
+    for (int i = 0; i < CASE_STEPS; i++)
+        build_copy(&b, 1, 1, 3, false, 1 << 20, MS(108 + 10 * i), US(20), MS(108.2 + 10 * i),
+                   US(50));
+    const struct outcome *o = case_verdict(build_analyze(&b), "computed-again", RULE_FIRES);
+    ck_assert_str_eq(o->title, "Keep what Net.positions() computes from the same tensors");
+}
+
 TEST(of_no_function)
 {
     struct builder b = loop("none of 3 functions", "Net.positions");
