@@ -275,6 +275,22 @@ static void name_stops(struct advice *a)
     }
 }
 
+/* Where the first finding can only be done after another one, that comes next: it belongs to the same
+ * advice, however little it saves by itself. */
+static void put_stop_beside(struct advice *a)
+{
+    const struct outcome *stop = a->ranked[0]->after;
+    size_t k = 0;
+    while (k < a->ranked_count && a->ranked[k] != stop)
+        k++;
+    if (!stop || k == a->ranked_count)
+        return;
+    size_t to = k;
+    while (to > 1 && may_pass(stop, a->ranked[to - 1]))
+        to--;
+    move_up(a, k, to);
+}
+
 void findings_rank(struct advice *a)
 {
     a->ranked_count = 0;
@@ -292,6 +308,7 @@ void findings_rank(struct advice *a)
     put_answer_first(a);
     put_waits_first(a);
     name_stops(a);
+    put_stop_beside(a);
 }
 
 struct group_total advice_group(const struct advice *a, bool cheaper)

@@ -150,7 +150,7 @@ static void fires_with(struct ranking *x, const char *rule, const struct edit_ki
 }
 
 /* No graph holds a wait: what takes it out goes first, unless it is next to nothing beside what the
- * graph saves. Then the graph's finding names it. */
+ * graph saves. Then the graph's finding names it, and it comes next. */
 TEST(waits_stand_before_a_graph)
 {
     for (int small = 0; small < 2; small++) {
@@ -160,6 +160,7 @@ TEST(waits_stand_before_a_graph)
         fires_with(&x, "sync-in-loop", &edit_unsync, false, 1, small ? 2 : 8, small ? 3 : 12);
         rank(&x, PART_IDLE_LAUNCH);
         check_first(&x, small ? "cuda-graphs" : "sync-in-loop");
+        ck_assert(!small || x.a.ranked[1] == &x.outcomes[2]); /* it comes next */
         ck_assert_ptr_eq(x.outcomes[0].after, &x.outcomes[2]);
         ck_assert_ptr_null(x.outcomes[1].after);
     }
