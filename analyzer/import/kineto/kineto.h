@@ -301,6 +301,9 @@ bool kineto_module(struct kineto *k, struct kineto_call *call);
 int kineto_tells(struct kineto *k, struct kineto_calls *c, uint32_t frame, int64_t start_ns,
                  int64_t end_ns);
 int kineto_tells_end(struct kineto *k);
+/* Up to `times` backward passes go through one graph, this share of it again each time, at this line
+ * (id of a stack, 0 = not known). */
+int kineto_tells_again(struct kineto *k, size_t times, size_t pct, uint32_t line);
 /* kineto_frames.c: interns the name of a call, and remembers what it means for kineto_frames_put.
  * STR_NONE with *k->e set. */
 uint32_t kineto_frames_name(struct kineto *k, const char *s, size_t n);

@@ -167,14 +167,49 @@ static int put_stretch(struct kineto *k, size_t process)
     return PUT(ROW_LAUNCH_LINE, row);
 }
 
+/* ---- passes through one graph ---- */
+
+/* The call that goes through nodes again that a pass before went through. A node's number is that of
+ * one operator of its thread: with several such threads, equal numbers say nothing. */
+static int put_passes(struct kineto *k)
+{
+    enum { A_NODE = 60 }; /* bits of a number; nodes that sum gradients up have larger ones */
+    const struct kineto_line_list *n = &k->frames.nodes, *f = &k->frames.forward;
+    const struct kineto_line *again = NULL;
+    size_t most = 1, all = 0, more = 0;
+    for (size_t i = 1; i < f->n; i++)
+        if (f->at[i].thread != f->at[0].thread)
+            return 0;
+    for (size_t i = 0, next; i < n->n; i = next) {
+        for (next = i + 1; next < n->n && n->at[next].sequence == n->at[i].sequence;)
+            next++;
+        if (n->at[i].sequence < 0 || n->at[i].sequence >> A_NODE)
+            continue;
+        all += next - i;
+        more += next - i - 1;
+        if (next - i > most) {
+            most = next - i;
+            again = &n->at[next - 1];
+        }
+    }
+    size_t behind = all - all / most; /* in all passes but the first of each graph */
+    if (most < 2 || f->n == 0 || more * 5 < behind)
+        return 0;
+    return kineto_tells_again(k, most, 100 * more / behind,
+                              own_line(k, f->at[0].thread, again->start_ns));
+}
+
 int kineto_lines_end(struct kineto *k)
 {
     size_t change = 0, node = 0;
     if (k->frames.changes.n == 0)
         return 0;
     sort(&k->frames.changes, by_time);
-    sort(&k->frames.nodes, by_time);
     keep_lined(k);
+    sort(&k->frames.nodes, by_number);
+    if (put_passes(k) < 0)
+        return -1;
+    sort(&k->frames.nodes, by_time);
     for (size_t i = 0; i < k->processes.n; i++)
         if (put_stretch(k, i) < 0)
             return -1;

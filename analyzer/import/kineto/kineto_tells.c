@@ -120,3 +120,14 @@ int kineto_tells_end(struct kineto *k)
                ? -1
                : put_fact(k, FACT_TORCH_LOADER "." FACT_LOADER_WHERE, k->frames.loop);
 }
+
+int kineto_tells_again(struct kineto *k, size_t times, size_t pct, uint32_t line)
+{
+    char text[KINETO_FILE_NAME + 96];
+    const struct kineto_owners *o = line ? &k->frames.owners.at[line - 1] : NULL;
+    const char *file = o ? k->frames.at.at[o->frame].name : "";
+    int n = snprintf(text, sizeof text, "%zu passes, %zu %%", times, pct);
+    if (*file && o->line > 0)
+        n += snprintf(text + n, sizeof text - (size_t)n, " at %s:%lld", file, (long long)o->line);
+    return put_fact(k, FACT_TORCH_BACKWARD_AGAIN, k->out->intern(k->out->self, text, (size_t)n));
+}

@@ -161,6 +161,27 @@ TEST(lines_run_in_modules)
                      "train.py:8 main < :0 outside a module; none");
 }
 
+#define PASSED(ts, number)                                                                         \
+    OP("autograd::engine::evaluate_function: MulBackward0", "2", ts, "90", number)
+
+/* Nodes that a second pass goes through again: the graph was kept. */
+TEST(passes_through_one_graph)
+{
+    static const char forward[] = FROM("train.py(3): main", "1000", "9000", "boot.c:1")
+        FROM("<built-in function mul>", "1100", "90", "train.py:8")
+            OP("aten::mul", "1", "1110", "5", "7") OP("aten::mul", "1", "1120", "5", "8")
+                FROM("torch/_tensor.py(5): backward", "2000", "5000", "train.py:9");
+    for (int again = 0; again < 2; again++) {
+        struct memory *m = kineto("{'traceEvents': [%s %s %s {'ph': 'M', 'name': 'x'}]}", forward,
+                                  PASSED("2100", "8") PASSED("2200", "7"),
+                                  again ? PASSED("3100", "8") PASSED("3200", "7") : "");
+        const char *told = memory_meta(m, "torch.backward.again");
+        ck_assert_int_eq(told != NULL, again);
+        if (again)
+            ck_assert_str_eq(told, "2 passes, 100 % at train.py:9");
+    }
+}
+
 /* As the hook names them. */
 TEST(backward_passes_are_ranges)
 {

@@ -84,7 +84,7 @@ static void check_repeated_backward(const struct facts *f, struct arena *arena, 
 {
     const char *told = timeline_meta(f->tl, FACT_TORCH_BACKWARD_AGAIN);
     const char *comma = told ? strchr(told, ',') : NULL;
-    if (!timeline_meta(f->tl, FACT_TORCH_VERSION)) {
+    if (!told && !timeline_meta(f->tl, FACT_TORCH_VERSION)) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: which backward passes keep their graph (gpuprof run records it of "
                  "PyTorch programs)";
