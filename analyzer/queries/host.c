@@ -104,11 +104,16 @@ int64_t query_cores_save(const struct facts *f, int64_t input_ns)
     return idle < most ? idle : most;
 }
 
-/* Returns how much of the GPU's wait for the host is sure to come from a thread without a core. */
+/* Returns how much of the GPU's wait for the host is a thread without a core, at most. A thread that
+ * has to wait for one waits for milliseconds; pauses between launches are shorter. So it lacks the
+ * core in longer waits or while the GPU works, and only the rest of the lack lies between launches. */
 static int64_t waits_for_core(const struct facts *f)
 {
     int64_t idle = query_awaits_host(f), starved = f->host.starved_ns > 0 ? f->host.starved_ns : 0;
-    return starved < idle ? starved : idle;
+    int64_t longer = idle - f->breakdown_ns[PART_IDLE_LAUNCH], busy = f->step_ns - idle;
+    int64_t lost = starved < longer ? starved : longer, rest = starved - lost - busy;
+    lost += rest > 0 ? rest : 0;
+    return lost < idle ? lost : idle;
 }
 
 int64_t query_step_with_core(const struct facts *f)

@@ -16,8 +16,8 @@ static void fill_slow_launches(struct builder *b, int64_t at)
 
 TEST(test_no_core_is_not_launch_bound)
 {
-    /* Without the lack of a core 3.5 ms of waits are left beside 0.5 of computing, then 1.0; the last has no more work than the GPU. */
-    static const double shares[] = {0.01, 0.6, 0.85, 0.96};
+    /* The last leaves no time in which the thread can have worked. */
+    static const double shares[] = {0.01, 0.6, 0.85, 1};
     for (int i = 0; i < 4; i++) {
         struct builder b = build_start();
         case_loop(&b, fill_slow_launches);
@@ -26,6 +26,25 @@ TEST(test_no_core_is_not_launch_bound)
         case_verdict(a, "cuda-graphs", i > 2 ? RULE_SUPPRESSED : RULE_FIRES);
         ck_assert(i < 3 || strstr(case_outcome(a, "cuda-graphs")->why, "core"));
     }
+}
+
+/* The GPU computes for 5 ms of 10, waits for 3.7 of launches, and once for 1 ms of the host. */
+static void fill_both_waits(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 90; i++)
+        build_kernel(b, "vectorized_elementwise_kernel<4>", at + US(1000 + 100 * i),
+                     at + US(1008 + 100 * i), US(55));
+}
+
+/* A thread in line for a core waits longer than a pause between launches lasts. */
+TEST(launches_are_slow_beside_a_missing_core)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_both_waits);
+    starve(&b, 0.45);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_int_gt(a->facts->breakdown_ns[PART_IDLE_HOST], MS(0.9));
+    case_verdict(a, "cuda-graphs", RULE_FIRES);
 }
 
 /* Weights that come and go in each step do not stay where a graph has them. */
