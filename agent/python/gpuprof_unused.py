@@ -1,6 +1,8 @@
 """Finds backward passes that compute gradients nobody uses: of weights that no optimizer has, or that are
 zeroed before their optimizer steps. Tells the agent which nodes of the graph lead to nothing else."""
+import os
 import sys
+import types
 
 facts = hook.here["facts"]
 torch = hook.torch
@@ -15,6 +17,7 @@ found = {}  # where: of these, how many were told
 learning = True  # until a place has been looked at often enough
 most = 0  # the largest share of a pass that was told, in per cent
 told = set()  # ids of the weights without an optimizer of which the agent was told
+by_hand = None  # whether the program may write weights where no version counts it; None: not asked yet
 
 
 def know_optimizer(optimizer):
@@ -42,6 +45,37 @@ def where():
             lines.append((file, frame.f_lineno))
         frame = frame.f_back
     return tuple(lines)
+
+
+def names_of(code):
+    return set(code.co_names).union(*(names_of(one) for one in code.co_consts if isinstance(one, types.CodeType)))
+
+
+def own_code():
+    """The program's own code: what runs now, with all that it defines, and its modules' functions."""
+    frame, aside = sys._getframe(1), (hook.FOLDER, hook.torch_folder, os.path.dirname(os.__file__), "<frozen ")
+    while frame:
+        if not frame.f_code.co_filename.startswith(aside):
+            yield frame.f_code
+        frame = frame.f_back
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__dict__", {}).get("__file__")
+        if not isinstance(file, str) or file.startswith(aside) or "/site-packages/" in file or "/dist-packages/" in file:
+            continue
+        for one in list(module.__dict__.values()):
+            for part in [one, *(list(type.__dict__["__dict__"].__get__(one).values()) if isinstance(one, type) else ())]:
+                if isinstance(part, types.FunctionType):
+                    yield part.__code__
+
+
+def writes_by_hand():
+    """Does the program name the data and the gradients of tensors? It may then be its own optimizer: no version
+    counts what is written through `.data`."""
+    global by_hand
+    if by_hand is None:
+        names = set().union(*map(names_of, own_code()))
+        by_hand = {"data", "grad"} <= names or "vector_to_parameters" in names
+    return by_hand
 
 
 class Graph:
@@ -104,7 +138,7 @@ def thrown_away(here, reached):
 def is_unused(weight, thrown):
     if id(weight) in owners:
         return owners[id(weight)] in thrown
-    return written.setdefault(id(weight), weight._version) == weight._version
+    return written.setdefault(id(weight), weight._version) == weight._version and not writes_by_hand()
 
 
 def intervals(nodes, others):

@@ -190,6 +190,17 @@ def written_by_hand(p):
     return p.facts
 
 
+def in_text(p, text):
+    """A program of its own, whose update is this text; what this file names is not the program's."""
+    p.unused.hook.FOLDER = HERE + os.sep
+    encoder, head = Net(), Net()
+    o = p.optimizer(head)
+    program = ("for step in range(12):\n    o.zero()\n    p.backward(Node(head(encoder())))\n    o.step()\n"
+               f"    for w in encoder.weights:\n        {text}\n")
+    exec(compile(program, "train.py", "exec"), {"p": p, "o": o, "encoder": encoder, "head": head, "Node": Node})
+    return bool(p.facts)
+
+
 def functions_of_its_own(p):
     """Of these it is not known what else they reach."""
     encoder, head = Net(Own), Net()
@@ -221,6 +232,8 @@ def main():
             ("gradients that the program reads", [], gradients_are_read(Program())),
             ("an optimizer that comes later", ["none"], comes_later(Program())),
             ("weights that the program writes itself", [], written_by_hand(Program())),
+            ("a program that writes their values past all versions", False, in_text(Program(), "w.data = w.grad")),
+            ("one that reads their values alone", True, in_text(Program(), "w.data = 0")),
             ("functions of the program's own", [], functions_of_its_own(Program())),
             ("an optimizer of copies", [], copies_learn(Program()))):
         checks.check(found == expected, what, f"{found} for {expected}")
