@@ -68,6 +68,29 @@ TEST(workers_that_sleep_share_a_core)
     }
 }
 
+/* A worker process has no GPU: what launches work for its samples cannot go there. */
+TEST(samples_that_are_made_on_the_gpu)
+{
+    for (int on_gpu = 0; on_gpu < 2; on_gpu++) {
+        struct builder b = build_start();
+        build_meta(&b, "usable_cores", "4");
+        build_meta(&b, "torch.loader", "DataLoader(num_workers=0)");
+        for (int i = 0; i < CASE_STEPS; i++) {
+            double at = 100 + 10 * i;
+            build_range_at(&b, "gpuprof.step", 0, MS(at), MS(at + 10));
+            build_range_at(&b, "data.wait", 1, MS(at), MS(at + 6));
+            span_of(&b, SPOOL_LOADER_FETCH, 1, -1, 1, at, 5.9, 5.9);
+            span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 1, at, 6, -1);
+            build_kernel(&b, "crop", MS(on_gpu ? at + 3 : at + 6.01),
+                         MS(on_gpu ? at + 3.01 : at + 6.02), US(5));
+            build_kernel(&b, "gemm", MS(at + 6.03), MS(at + 6.04), MS(3));
+        }
+        const struct outcome *o =
+            case_verdict(build_analyze(&b), "num-workers", on_gpu ? RULE_SUPPRESSED : RULE_FIRES);
+        ck_assert(!on_gpu || strstr(o->why, "works on the GPU itself (launches per batch: 1)"));
+    }
+}
+
 /* A framework's worker is a process: what a batch of 20 MB costs on its way is in the prediction.
  * Who has workers sees the way out of them in their batches. */
 TEST(a_batch_has_a_way_to_go)

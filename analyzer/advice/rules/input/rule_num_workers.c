@@ -7,6 +7,7 @@
 #include "analyzer/queries/input/delivery.h"
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/input/loader.h"
+#include "analyzer/queries/input/made_on_gpu.h"
 #include "wire/fact_keys.h"
 
 #include <math.h>
@@ -70,6 +71,14 @@ static struct need need_of(const struct facts *facts, double starved_pct)
 static const char *no_use(const struct facts *facts, struct arena *arena, const struct need *f)
 {
     int cores = facts->host.usable_cores, carried = f->carried > 0 ? f->carried : cores;
+    double launches = f->have > 0 ? 0 : query_launches_of_batch(facts, arena);
+    if (launches >= 1)
+        return arena_printf(
+            arena,
+            "the data set works on the GPU itself (launches per batch: %.0f), which no "
+            "worker process can: let the loop do that part for a whole batch at "
+            "once, or index all samples of a batch in one call",
+            launches);
     if (f->have > 0 && analysis_of_window(facts))
         return arena_printf(
             arena,
@@ -344,7 +353,8 @@ const struct rule rule_num_workers = {
            "batch, divided by the rest of the step. If a recording has only the waits for workers, "
            "more of them may bring batches up to ten times as fast, or no faster, and the interval "
            "says so. It never advises more workers than the cores "
-           "that the process may use, because such workers only compete with each other.",
+           "that the process may use, because such workers only compete with each other; nor "
+           "workers for a data set that works on the GPU, which they cannot use.",
     .remedy = {.action = ACTION_LOAD_IN_WORKERS, .object.kind = OBJECT_LOADER},
     .tips = {{"loader-workers", "Make batches in several workers, ahead of the loop", NULL}},
 };
