@@ -103,10 +103,6 @@ struct span_ns engine_span(struct engine *x, const struct whatif *w,
 void engine_span_in_turn(struct engine *x, const struct whatif *w, const struct edit *const *edits,
                          size_t n);
 
-/* Fills saved[0 .. count - 1] with the same for these draws, under assumption number `assumption` of
- * x->assume. */
-void engine_saved_under(struct engine *x, int assumption, const struct edit *const *edits, size_t n,
-                        const int *draws, size_t count, int64_t *saved);
 /* Returns true if each edit changes only what the host does. */
 bool engine_of_host(const struct edit *const *edits, size_t n);
 /* Returns the least that a step takes with all of these edits, in ns, whatever the replay says. */

@@ -165,12 +165,6 @@ void asked_saved(struct engine *x, int assumption, const struct edit *const *edi
     }
 }
 
-void engine_saved_under(struct engine *x, int assumption, const struct edit *const *edits, size_t n,
-                        const int *draws, size_t count, int64_t *saved)
-{
-    asked_saved(x, assumption, edits, n, draws, count, false, saved);
-}
-
 int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_t n, int draw)
 {
     int64_t ns;

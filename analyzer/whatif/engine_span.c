@@ -15,7 +15,7 @@ static struct span_ns span_under(struct engine *x, int assumption, const struct 
     int64_t saved[DRAWS];
     for (int i = 0; i < draws; i++)
         number[i] = i;
-    engine_saved_under(x, assumption, edits, n, number, (size_t)draws, saved);
+    asked_saved(x, assumption, edits, n, number, (size_t)draws, false, saved);
     for (int i = 0; i < draws; i++)
         saved[i] = engine_to_median(x, saved[i]);
     qsort(saved, (size_t)draws, sizeof *saved, order_int64);
@@ -30,7 +30,7 @@ static struct span_ns span_of_corners(struct engine *x, const struct edit *const
 {
     static const int number[1 + CORNERS] = {0, DRAWS, DRAWS + 1};
     int64_t saved[1 + CORNERS];
-    engine_saved_under(x, 0, edits, n, number, 1 + CORNERS, saved);
+    asked_saved(x, 0, edits, n, number, 1 + CORNERS, false, saved);
     for (int i = 0; i <= CORNERS; i++)
         saved[i] = engine_to_median(x, saved[i]);
     int64_t mid = saved[0];
@@ -109,7 +109,7 @@ static struct span_ns span_of_runs(struct engine *x, struct span_ns s,
         size_t count = (size_t)(runs[k][1] - runs[k][0]);
         for (size_t i = 0; i < count; i++)
             number[i] = runs[k][0] + (int)i;
-        engine_saved_under(x, 0, edits, n, number, count, saved);
+        asked_saved(x, 0, edits, n, number, count, false, saved);
         for (size_t i = 0; i < count; i++) {
             int64_t away = engine_to_median(x, saved[i]) - usual;
             less = -away > less ? -away : less;
