@@ -42,8 +42,8 @@ static bool touches(const struct edit *x, const struct graph *g, uint32_t i)
 }
 
 /* With `times` the batch, kernels, copies and loading grow; launches, the update and the exchange
- * of gradients stay. Where the batches are parts of one that has its update in any case, that counts as
- * often as before. p->work makes the engine compare times per sample. */
+ * of gradients stay. p->work makes the engine compare times per sample. With same_update the samples
+ * of an update stay the same, and so does its time per sample: it takes `times` as long here. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     int times = x->batch.times > 1 ? x->batch.times : 1;
