@@ -29,7 +29,7 @@ static struct {
     struct {
         _Atomic uint64_t from, to;
     } unused[INTERVALS];
-    uint32_t unused_next;
+    _Atomic uint32_t unused_count; /* told so far; threads of the engine read it */
 } g;
 
 /* PyTorch counts references to a node in one of two ways. Since 2.13: an intrusive pointer, with
@@ -131,7 +131,7 @@ static bool number_of_current(uint64_t *number)
 
 void lines_unused(uint64_t from, uint64_t to)
 {
-    uint32_t i = g.unused_next++ % INTERVALS;
+    uint32_t i = g.unused_count++ % INTERVALS;
     atomic_store(&g.unused[i].from, from);
     atomic_store(&g.unused[i].to, to);
 }
@@ -154,7 +154,7 @@ bool autograd_find(struct line *line, bool *unused)
         const struct node_line *n = &g.nodes[(number - i) % NODES];
         if (atomic_load_explicit(&n->number, memory_order_acquire) == number - i + 1) {
             *line = n->line;
-            *unused = g.unused_next > 0 && is_unused(number);
+            *unused = g.unused_count > 0 && is_unused(number);
             return true;
         }
     }

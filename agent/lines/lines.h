@@ -79,9 +79,8 @@ void modules_forget(void);
 uint64_t autograd_next(void); /* number of the thread's next node; 0: unknown */
 /* Notes the line of nodes [from, to) */
 void autograd_keep(uint64_t from, uint64_t to, const struct line *line);
-/* The line that made the node which the thread's backward pass evaluates. False: the thread is in
- * no backward pass, or the node has no line. */
-/* ... *unused: nobody uses what that node's pass computes. */
+/* The line that made the node which the thread's backward pass evaluates; *unused: nobody uses what
+ * that node's pass computes. False: the thread is in no backward pass, or the node has no line. */
 bool autograd_find(struct line *line, bool *unused);
 void autograd_forget(void);
 

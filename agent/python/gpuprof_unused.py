@@ -6,11 +6,17 @@ import types
 
 facts = hook.here["facts"]
 torch = hook.torch
+names_of = hook.here["again"].names_of
+attributes = object.__getattribute__  # runs nothing of the program's
 
-MOST_NODES, SURE, MOST_LOOKS, MOST_TOLD, DEEPEST, LEAST = 4096, 2, 5, 6, 8, 5
+MOST_NODES = 4096  # of a graph, at 2.5 us each (one core of a virtual machine); larger ones are left alone
+SURE = 2  # passes before what they show is believed
+MOST_LOOKS, MOST_TOLD = 5, 6  # passes looked at for each place, and more of them where there is something to tell
+DEEPEST = 8  # lines of the program that tell one place from another
+LEAST = 5  # per cent of a pass's nodes that are worth telling
 owners = {}  # id of a weight: id of the optimizer that has it
 written = {}  # id of a weight without an optimizer: its version when it was first met
-touched = {}  # id of an optimizer: (where, its steps then, one weight) of the last pass that reached its weights
+touched = {}  # id of an optimizer: (where, its steps then) of the last pass that reached its weights
 seen = {}  # (where, id of an optimizer): how often such a pass's gradients were thrown away, and used
 met = {}  # where: passes that were looked at since the last new optimizer
 found = {}  # where: of these, how many were told
@@ -47,10 +53,6 @@ def where():
     return tuple(lines)
 
 
-def names_of(code):
-    return set(code.co_names).union(*(names_of(one) for one in code.co_consts if isinstance(one, types.CodeType)))
-
-
 def own_code():
     """The program's own code: what runs now, with all that it defines, and its modules' functions."""
     frame, aside = sys._getframe(1), (hook.FOLDER, hook.torch_folder, os.path.dirname(os.__file__), "<frozen ")
@@ -59,12 +61,13 @@ def own_code():
             yield frame.f_code
         frame = frame.f_back
     for module in list(sys.modules.values()):
-        file = getattr(module, "__dict__", {}).get("__file__")
-        if not isinstance(file, str) or file.startswith(aside) or "/site-packages/" in file or "/dist-packages/" in file:
+        own = attributes(module, "__dict__") if issubclass(type(module), types.ModuleType) else {}
+        file = own.get("__file__")
+        if type(file) is not str or file.startswith(aside) or "/site-packages/" in file or "/dist-packages/" in file:
             continue
-        for one in list(module.__dict__.values()):
-            for part in [one, *(list(type.__dict__["__dict__"].__get__(one).values()) if isinstance(one, type) else ())]:
-                if isinstance(part, types.FunctionType):
+        for one in list(own.values()):
+            for part in [one, *(list(type.__dict__["__dict__"].__get__(one).values()) if issubclass(type(one), type) else ())]:
+                if type(part) is types.FunctionType:
                     yield part.__code__
 
 

@@ -15,6 +15,11 @@ from support import Checks  # noqa: E402
 HOOK = os.path.join(HERE, "..", "..", "agent", "python", "gpuprof_unused.py")
 
 
+def names_of(code):
+    """As gpuprof_again's."""
+    return set(code.co_names).union(*(names_of(one) for one in code.co_consts if isinstance(one, types.CodeType)))
+
+
 class Tensor:
     def __init__(self, grad_fn=None):
         self.grad_fn, self.grad, self._version = grad_fn, None, 0
@@ -93,7 +98,7 @@ class Program:
         torch = types.SimpleNamespace(Tensor=Tensor, nn=types.SimpleNamespace(Parameter=Parameter),
                                       autograd=types.SimpleNamespace(function=types.SimpleNamespace(FunctionCtx=FunctionCtx)))
         facts = types.SimpleNamespace(TORCH_COMPILE="compile", TORCH_FSDP="fsdp", TORCH_DEEPSPEED="deepspeed", TORCH_GRADIENTS_UNUSED="unused")
-        hook = types.SimpleNamespace(here={"facts": facts}, torch=torch, agent=engine, known={}, FOLDER="/hook/", torch_folder="/torch/",
+        hook = types.SimpleNamespace(here={"facts": facts, "again": types.SimpleNamespace(names_of=names_of)}, torch=torch, agent=engine, known={}, FOLDER="/hook/", torch_folder="/torch/",
                                      user_place=lambda: "train.py:9", fact=lambda key, text: self.facts.append(text))
         self.unused = types.ModuleType("unused")
         self.unused.hook = hook
