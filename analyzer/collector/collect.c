@@ -291,8 +291,7 @@ static void await_silence(struct collector *c, int wait_ms)
     }
 }
 
-/* Asks the agents of processes that outlive the program to stop, and gives them time to flush. */
-static void stop_live(struct collector *c)
+static int64_t ask_to_stop(struct collector *c)
 {
     int64_t live = 0;
     for (size_t i = 0; i < c->spools.n; i++)
@@ -300,6 +299,19 @@ static void stop_live(struct collector *c)
             atomic_store(&c->spools.at[i]->h->control, SPOOL_STOP);
             live++;
         }
+    return live;
+}
+
+void collect_end_live(struct collector *c)
+{
+    ask_to_stop(c);
+    c->hurried = true;
+}
+
+/* Asks the agents of processes that outlive the program to stop, and gives them time to flush. */
+static void stop_live(struct collector *c)
+{
+    int64_t live = ask_to_stop(c);
     if (live)
         collect_health(c, 0, "outlived",
                        "processes continued after the end of the recording: gpuprof did not record "
@@ -341,8 +353,8 @@ int collect_finish(struct collector *c, struct err *e)
 {
     struct err ignored = ERR_INIT;
     collect_drain(c, &ignored);
-    await_silence(c, END_WAIT_MS); /* helper processes end a little later, such
-                                      as Python's fork server */
+    if (!c->hurried) /* helper processes end a little later, such as Python's fork server */
+        await_silence(c, END_WAIT_MS);
     stop_live(c);
     collect_drain(c, &ignored);
     for (size_t i = 0; i < c->spools.n; i++)

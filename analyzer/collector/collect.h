@@ -116,6 +116,8 @@ size_t collect_processes(const struct collector *c); /* number of processes seen
 /* Puts the rows that otherwise come at the end: processes, threads, streams, devices known so far.
  * Only for a forked copy of the process, whose sink discards them. */
 void collect_put_now(struct collector *c);
+/* Asks live agents to record no more, where there is no time to wait until they end: what is left to read then ends, too. */
+void collect_end_live(struct collector *c);
 /* Last drain: asks live agents to stop, reads the spools of dead processes, and puts processes,
  * streams and health rows. -1 with *e set: the sink failed. */
 int collect_finish(struct collector *c, struct err *e);

@@ -27,6 +27,7 @@ struct collector {
     bool tight;                 /* little of the disk is left, see collect_room.c */
     int64_t next_room_ns;       /* CLOCK_MONOTONIC of the next look at the disk */
     struct collect_states states;
+    bool hurried; /* collect_end_live was called */
     bool resumed; /* it continues after a collector that was killed, and
                      leaves the folder as it is */
     struct {

@@ -289,6 +289,11 @@ static int commit_last(struct store *s, struct err *e)
     return store_roll_back(s, &ignored) < 0 ? -1 : store_commit_rows(s, e);
 }
 
+void store_hurry(struct store *s)
+{
+    s->hurried = true;
+}
+
 int store_finish(struct store *s, struct err *e)
 {
     /* For joins that users write. Each index costs a tenth of the recording's size, and tables that
@@ -303,7 +308,8 @@ int store_finish(struct store *s, struct err *e)
     if ((kept && sql_exec(s->db, "DROP TABLE " STORE_STATE, e) < 0) ||
         sql_exec(s->db, "COMMIT", e) < 0)
         return -1;
-    if (sql_exec(s->db, indices, &full) < 0 && !kept) /* a recording is complete without indices */
+    if (!s->hurried && sql_exec(s->db, indices, &full) < 0 &&
+        !kept) /* a recording is complete without indices */
         return err_set(e, "%s", full.text);
     place_close(&s->place);
     sql_close(s->db);

@@ -25,7 +25,8 @@ struct store {
     struct VEC(struct pending_row) pending; /* uncommitted rows without a time */
     bool behind; /* after store_roll_back: `pending` must be inserted again */
     int64_t rows, rows_of[ROW_KINDS];
-    bool kept; /* a recording: committed when the collector says so, together with its states */
+    bool hurried; /* store_hurry was called */
+    bool kept;    /* a recording: committed when the collector says so, together with its states */
     struct sql_stmt *insert_state, *delete_state;
     struct sql_stmt *pages; /* statement that asks for the size; prepared at the first use */
     struct sql_stmt *insert[ROW_KINDS], *insert_derived[DERIVED_KINDS], *insert_string;

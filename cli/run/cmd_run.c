@@ -199,7 +199,7 @@ static int run(int argc, char **argv)
     if (argc < 1)
         return usage_error("run: name the program: gpuprof run [options] -- PROGRAM ARGS...");
     struct run_wish wish = {delay, duration, steps, every, window, range, armed};
-    if (plan_make(&plan, &wish, &e) < 0)
+    if (plan_make(&plan, &wish, &e) < 0 || run_environment_check(&e) < 0)
         return usage_error("run: %s", e.text);
     if (armed && no_record)
         return usage_error("run: --armed excludes --no-record");

@@ -8,6 +8,7 @@
  *   run_child.c   starts the program as if gpuprof were not there, and passes its end on
  *   signals.c     passes signals on (signals.h)
  *   run_plan.c    which windows of the run are recorded
+ *   run_environment.c whether gpuprof knows what its variables are set to
  *   run_recorder.c the process that records
  *   run_record.c  reads spools while the program runs
  *   run_metrics.c metrics while the program runs
@@ -54,6 +55,8 @@ void run_file_output(char **argv, char *out, size_t n);
  * then *own_name is set. */
 int run_file_expand(const char *pattern, char **argv, char *out, size_t n, bool *own_name,
                     struct err *e);
+/* -1 with *e set: one of gpuprof's variables has a value that it does not know. */
+int run_environment_check(struct err *e);
 bool run_in_job(void); /* a launcher of ranks has numbered this process */
 bool run_folder_holds_records(const char *folder); /* of a run: spools, or the profile that grew */
 /* Locks a folder of spools for this process. -1 with *e set: a run still records into it. */
@@ -194,6 +197,8 @@ struct recording *record_open(const struct record_options *o, const struct run_f
 /* Reads what the spools hold. A failure (a full disk) is remembered, and the program goes on. */
 void record_drain(struct recording *r);
 int record_pause_ms(const struct recording *r); /* until the next call of record_drain */
+/* SIGKILL may come soon, and the program goes on: records no more of it, so that record_finish takes as short as it can. */
+void record_hurry(struct recording *r);
 /* ended: the program's status from waitpid; -1: unknown. 0: the profile is finished. */
 int record_finish(struct recording *r, int ended, struct err *e);
 /* Its name, which may differ from the wanted one. */

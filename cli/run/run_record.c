@@ -281,6 +281,13 @@ static int finish_armed(struct recording *r, struct err *e)
     return rc;
 }
 
+void record_hurry(struct recording *r)
+{
+    collect_end_live(r->collector);
+    if (r->store)
+        store_hurry(r->store);
+}
+
 int record_finish(struct recording *r, int ended, struct err *e)
 {
     put_end(r, ended);

@@ -35,9 +35,10 @@ enum {
  * error's text, "" when it is ready, and again at the end. */
 enum { RECORD = 0, END = -1, HURRY = -2, EXPECT_END = -3, NO_PROGRAM = -4, ENDED = -5 };
 
-/* Batch systems kill what has not ended half a minute after they asked it to. By then the profile
- * must be written, so recording stops this long after the request. */
-static const int64_t patience_ns = INT64_C(10000000000);
+/* Batch systems kill what has not ended half a minute after they asked it to (30 s are Slurm's
+ * KillWait and Kubernetes' grace period). By then the profile must be written, so recording stops
+ * this long after the request. Beside five processes that compute on two cores the rest takes 2 s. */
+static const int64_t patience_ns = INT64_C(5000000000);
 
 struct watch {
     int line;
@@ -145,6 +146,7 @@ static void record_program(struct watch *w, struct recording *r)
             warn("the program continues after SIGTERM: gpuprof writes the profile now, before "
                  "SIGKILL comes, and records no more");
             w->late = true;
+            record_hurry(r);
             return;
         }
         w->apart_ms += pause;

@@ -249,6 +249,11 @@ def windows(build, checks):
         out, err = run.communicate(timeout=60)
         checks.check((out, run.returncode) == ("", 2) and len(err.splitlines()) == 1,
                      f"--steps {option}: one clear line, status 2", f"{run.returncode}, {err}")
+    for variable, value in (("CUPTI_INTERFACE", "3"), ("LINES", "no"), ("HOOK", "1")):
+        run = subprocess.run([build.gpuprof, "run", "--", "true"], capture_output=True, text=True, cwd=build.folder.name,
+                             env={**build.env, f"GPUPROF_{variable}": value})
+        checks.check((run.stdout, run.returncode) == ("", 2) and len(run.stderr.splitlines()) == 1 and variable in run.stderr,
+                     f"GPUPROF_{variable}={value}: one clear line, status 2", f"{run.returncode}, {run.stderr}")
 
 
 RANGE = """
