@@ -61,6 +61,7 @@
 #define FACT_TORCH_AGAIN                    "torch.again"
 #define FACT_TORCH_BACKWARD_AGAIN           "torch.backward.again"
 #define FACT_TORCH_GRADIENTS_UNUSED         "torch.gradients.unused"
+#define FACT_TORCH_GRADIENTS_UNUSED_WHY     "torch.gradients.unused.why"
 #define FACT_TORCH_DDP                      "torch.ddp"
 #define FACT_TORCH_DDP_WHERE                "torch.ddp.where"
 #define FACT_TORCH_DDP_BUFFERS              "torch.ddp.buffers"
@@ -84,6 +85,12 @@
 #define FACT_LOADER_DATASET  "dataset"
 #define FACT_LOADER_ITERABLE "iterable"
 #define FACT_LOADER_ANEW     "anew"
+
+/* Values of FACT_TORCH_GRADIENTS_UNUSED_WHY: no optimizer has these weights, the rate of their group is 0,
+ * or their gradients are zeroed before their optimizer steps. */
+#define FACT_UNUSED_OWNERLESS "ownerless"
+#define FACT_UNUSED_AT_REST   "at rest"
+#define FACT_UNUSED_ZEROED    "zeroed"
 
 /* The key ends in a dot and the group's number. */
 #define FACT_TORCH_GROUP "torch.group"

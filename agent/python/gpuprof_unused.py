@@ -1,8 +1,9 @@
-"""Finds backward passes that compute gradients nobody uses: of weights that no optimizer has, or that are
-zeroed before their optimizer steps. Tells the agent which nodes of the graph lead to nothing else."""
+"""Finds backward passes that compute gradients nobody uses: of weights that no optimizer has, whose learning rate is
+0, or that are zeroed before their optimizer steps. Tells the agent which nodes of the graph lead to nothing else."""
 import os
 import sys
 import types
+import weakref
 
 facts = hook.here["facts"]
 torch = hook.torch
@@ -14,7 +15,10 @@ SURE = 2  # passes before what they show is believed
 MOST_LOOKS, MOST_TOLD = 5, 6  # passes looked at for each place, and more of them where there is something to tell
 DEEPEST = 8  # lines of the program that tell one place from another
 LEAST = 5  # per cent of a pass's nodes that are worth telling
+# Optimizers of PyTorch that change no weight of a group whose rate is 0 (Rprop does).
+RESTING = {"SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Adagrad", "Adadelta"}
 owners = {}  # id of a weight: id of the optimizer that has it
+optimizers = {}  # id of an optimizer: a weak reference to it
 written = {}  # id of a weight without an optimizer: its version when it was first met
 touched = {}  # id of an optimizer: (where, its steps then) of the last pass that reached its weights
 seen = {}  # (where, id of an optimizer): how often such a pass's gradients were thrown away, and used
@@ -30,6 +34,7 @@ def know_optimizer(optimizer):
     """At its first step. What was learnt before it does not hold."""
     global learning, most
     learning = True
+    optimizers[id(optimizer)] = weakref.ref(optimizer)
     for group in optimizer.param_groups:
         owners.update((id(p), id(optimizer)) for p in group["params"])
     seen.clear()
@@ -138,7 +143,21 @@ def thrown_away(here, reached):
     return {one for one, (thrown, kept) in counts.items() if used and thrown >= SURE and not kept}
 
 
-def is_unused(weight, thrown):
+def at_rest():
+    """Ids of the weights that some optimizer has, and none changes: the rate of their group is 0."""
+    rests, learns = set(), set()
+    for known in optimizers.values():
+        optimizer = known()
+        kind = type(optimizer)
+        for group in attributes(optimizer, "__dict__").get("param_groups", ()) if optimizer is not None else ():
+            still = kind.__module__.startswith("torch.optim") and kind.__name__ in RESTING and type(group.get("lr")) in (int, float)
+            (rests if still and group["lr"] == 0 else learns).update(map(id, group["params"]))
+    return rests - learns
+
+
+def is_unused(weight, thrown, rests):
+    if id(weight) in rests:
+        return not writes_by_hand()
     if id(weight) in owners:
         return owners[id(weight)] in thrown
     return written.setdefault(id(weight), weight._version) == weight._version and not writes_by_hand()
@@ -178,12 +197,20 @@ def look(args):
     if learning:
         learn(here, reached)
     thrown = thrown_away(here, reached)
-    unused = [w for w in weights if is_unused(w, thrown)]
+    rests = at_rest()
+    unused = [w for w in weights if is_unused(w, thrown, rests)]
     if unused and len(reached) > len(thrown) and met[here] > SURE:
-        found[here] = found.get(here, 0) + tell(graph, leaves, {id(w) for w in unused})
+        found[here] = found.get(here, 0) + tell(graph, leaves, {id(w) for w in unused}, rests)
 
 
-def tell(graph, leaves, unused):
+def reason(unused, rests):
+    """Of all these weights: what is said of them must hold for each."""
+    if any(i in owners and i not in rests for i in unused):
+        return facts.UNUSED_ZEROED
+    return facts.UNUSED_AT_REST if unused & rests else facts.UNUSED_OWNERLESS
+
+
+def tell(graph, leaves, unused, rests):
     """Returns whether a part of the graph worth telling leads to these weights alone."""
     global most
     useful = graph.lead_to([leaf for leaf, w in leaves.items() if w is None or id(w) not in unused])
@@ -194,11 +221,9 @@ def tell(graph, leaves, unused):
         return False
     for first, last in intervals(nodes, [n for n in inner if n in useful]):
         hook.agent.gpuprof_hook_unused(first, last)
-    free = sum(i not in owners for i in unused)
     told.update(i for i in unused if i not in owners)
-    why = "no optimizer has them" if free == len(unused) else "zeroed before their optimizer steps"
     if share > most:
         most = share
-        hook.fact(facts.TORCH_GRADIENTS_UNUSED,
-                  f"{len(unused)} weights, {share} % of the nodes, {why} at {hook.user_place()}")
+        hook.fact(facts.TORCH_GRADIENTS_UNUSED, f"{len(unused)} weights, {share} % of the nodes at {hook.user_place()}")
+        hook.fact(facts.TORCH_GRADIENTS_UNUSED_WHY, reason(unused, rests))
     return True

@@ -73,10 +73,12 @@ class Net:
         return below[0]
 
 
-class Optimizer:
+class SGD:
+    __module__ = "torch.optim.sgd"
+
     def __init__(self, program, *nets):
         self.program, self.steps = program, 0
-        self.param_groups = [{"params": [w for n in nets for w in n.weights]}]
+        self.param_groups = [{"params": list(n.weights), "lr": 0.1} for n in nets]
 
     def step(self):
         self.steps += 1
@@ -84,8 +86,19 @@ class Optimizer:
             self.program.unused.know_optimizer(self)
 
     def zero(self):
-        for weight in self.param_groups[0]["params"]:
-            weight.grad = None
+        for group in self.param_groups:
+            for weight in group["params"]:
+                weight.grad = None
+
+
+class Rprop(SGD):
+    """Its steps do not begin at its rate."""
+    __module__ = "torch.optim.rprop"
+
+
+class Foreign(SGD):
+    """Nobody knows what its rate means."""
+    __module__ = "program"
 
 
 class Program:
@@ -97,7 +110,8 @@ class Program:
                                        gpuprof_hook_steps=lambda i: next(o.steps for o in self.optimizers if id(o) == i))
         torch = types.SimpleNamespace(Tensor=Tensor, nn=types.SimpleNamespace(Parameter=Parameter),
                                       autograd=types.SimpleNamespace(function=types.SimpleNamespace(FunctionCtx=FunctionCtx)))
-        facts = types.SimpleNamespace(TORCH_COMPILE="compile", TORCH_FSDP="fsdp", TORCH_DEEPSPEED="deepspeed", TORCH_GRADIENTS_UNUSED="unused")
+        facts = types.SimpleNamespace(TORCH_COMPILE="compile", TORCH_FSDP="fsdp", TORCH_DEEPSPEED="deepspeed", TORCH_GRADIENTS_UNUSED="unused",
+                                      TORCH_GRADIENTS_UNUSED_WHY="why", UNUSED_OWNERLESS="ownerless", UNUSED_AT_REST="at rest", UNUSED_ZEROED="zeroed")
         hook = types.SimpleNamespace(here={"facts": facts, "again": types.SimpleNamespace(names_of=names_of)}, torch=torch, agent=engine, known={}, FOLDER="/hook/", torch_folder="/torch/",
                                      user_place=lambda: "train.py:9", fact=lambda key, text: self.facts.append(text))
         self.unused = types.ModuleType("unused")
@@ -105,8 +119,8 @@ class Program:
         with open(HOOK, encoding="utf-8") as f:
             exec(compile(f.read(), HOOK, "exec"), self.unused.__dict__)
 
-    def optimizer(self, *nets):
-        self.optimizers.append(Optimizer(self, *nets))
+    def optimizer(self, *nets, kind=SGD):
+        self.optimizers.append(kind(self, *nets))
         return self.optimizers[-1]
 
     def backward(self, loss):
@@ -132,7 +146,21 @@ def head_alone(p):
         o.zero()
         p.backward(loss)
         o.step()
-    return bool(p.facts) and "no optimizer has them" in p.facts[-1] and nodes <= p.numbers and len(p.numbers - nodes) <= 3
+    return bool(p.facts) and p.facts[-1] == "ownerless" and nodes <= p.numbers and len(p.numbers - nodes) <= 3
+
+
+def at_rest(p, kind=SGD, rates=(0.0,), twice=False):
+    """The encoder's group has these rates, step by step, and then the last of them."""
+    encoder, head = Net(), Net()
+    o = p.optimizer(encoder, head, kind=kind)
+    other = p.optimizer(encoder) if twice else o
+    for step in range(12):
+        o.param_groups[0]["lr"] = rates[min(step, len(rates) - 1)]
+        p.backward(Node(head(encoder())))
+        o.step()
+        if twice:
+            other.step()
+    return p.facts[-1:]
 
 
 def both_learn(p):
@@ -155,7 +183,7 @@ def adversaries(p, detach):
         g.zero()
         p.backward(Node(judge(made())))
         g.step()
-    return bool(p.facts) and "zeroed before" in p.facts[-1]
+    return bool(p.facts) and p.facts[-1] == "zeroed"
 
 
 def gradients_are_read(p):
@@ -231,6 +259,12 @@ def main():
     checks = Checks()
     for what, expected, found in (
             ("a head that learns alone", True, head_alone(Program())),
+            ("an encoder whose rate is 0", ["at rest"], at_rest(Program())),
+            ("one whose rate warms up from 0", [], at_rest(Program(), rates=(0.0, 0.001, 0.002))),
+            ("one that another optimizer changes", [], at_rest(Program(), twice=True)),
+            ("a rate that is a tensor", [], at_rest(Program(), rates=(Tensor(),))),
+            ("an optimizer whose steps do not begin at its rate", [], at_rest(Program(), kind=Rprop)),
+            ("an optimizer of the program's own at rate 0", [], at_rest(Program(), kind=Foreign)),
             ("two optimizers", [], both_learn(Program())),
             ("a generator whose gradients are zeroed", True, adversaries(Program(), False)),
             ("one that is detached", False, adversaries(Program(), True)),

@@ -4,13 +4,13 @@
 #include "tests/unit/rule_case.h"
 
 static const char *const torch = "2.14.1";
-static const char *const told =
-    "14 weights, 37 % of the nodes, no optimizer has them at train.py:12";
+static const char *const told = "14 weights, 37 % of the nodes at train.py:12";
 
 /* Steps of 10 ms: forward 3 ms, and a backward pass of 1 ms for the head and 4 ms for what lies below it.
  * Steps 1 and 2 carry lines; the hook knows of the unused part in step 2. Odd steps, if `others`, have a
  * pass that launches something else. */
-static const struct advice *loop(const char *version, const char *fact, bool others)
+static const struct advice *loop(const char *version, const char *fact, const char *why,
+                                 bool others)
 {
     struct builder b = build_start();
     int64_t encoder = line_in(&b, SPOOL_NO_MODULE, "<module>", 9),
@@ -19,6 +19,8 @@ static const struct advice *loop(const char *version, const char *fact, bool oth
         build_meta(&b, "torch.version", version);
     if (fact)
         build_meta(&b, "torch.gradients.unused", fact);
+    if (why)
+        build_meta(&b, "torch.gradients.unused.why", why);
     for (int i = 0; i < CASE_STEPS; i++) {
         int64_t at = MS(100 + 10 * i);
         bool lined = i == 1 || i == 2;
@@ -43,7 +45,7 @@ static const struct advice *loop(const char *version, const char *fact, bool oth
 TEST(below_the_head)
 {
     const struct outcome *o =
-        case_verdict(loop(torch, told, false), "unused-gradients", RULE_FIRES);
+        case_verdict(loop(torch, told, "ownerless", false), "unused-gradients", RULE_FIRES);
     ck_assert_str_eq(o->remedy.object.place, "train.py:9");
     case_does(o, ACTION_STOP_GRADIENTS);
     case_said(o, CONDITION_FROZEN, true);
@@ -55,27 +57,35 @@ TEST(below_the_head)
 /* Only passes that launch the same count as those in which it was seen. */
 TEST(in_every_other_step)
 {
-    const struct outcome *o = case_verdict(loop(torch, told, true), "unused-gradients", RULE_FIRES);
+    const struct outcome *o =
+        case_verdict(loop(torch, told, "ownerless", true), "unused-gradients", RULE_FIRES);
     ck_assert_int_le(o->saves_high_ns, MS(2.6));
 }
 
 TEST(zeroed_before_the_step)
 {
-    const struct advice *a = loop(
-        torch, "14 weights, 37 % of the nodes, zeroed before their optimizer steps at train.py:12",
-        false);
+    const struct advice *a = loop(torch, told, "zeroed", false);
     const struct outcome *o = case_verdict(a, "unused-gradients", RULE_FIRES);
     case_said(o, CONDITION_FROZEN, false);
+    ck_assert_ptr_nonnull(strstr(o->summary, "zeroed before their optimizer steps"));
+}
+
+TEST(at_rate_0)
+{
+    const struct advice *a = loop(torch, told, "at rest", false);
+    const struct outcome *o = case_verdict(a, "unused-gradients", RULE_FIRES);
+    case_said(o, CONDITION_FROZEN, true);
+    ck_assert_ptr_nonnull(strstr(o->summary, "whose learning rate is 0"));
 }
 
 TEST(of_use)
 {
-    case_verdict(loop(torch, NULL, false), "unused-gradients", RULE_SILENT);
-    case_verdict(loop(torch, "none", false), "unused-gradients",
+    case_verdict(loop(torch, NULL, NULL, false), "unused-gradients", RULE_SILENT);
+    case_verdict(loop(torch, "none", "ownerless", false), "unused-gradients",
                  RULE_SILENT); /* an optimizer came later */
 }
 
 TEST(without_the_hook)
 {
-    case_verdict(loop(NULL, told, false), "unused-gradients", RULE_CANNOT_TELL);
+    case_verdict(loop(NULL, told, "ownerless", false), "unused-gradients", RULE_CANNOT_TELL);
 }

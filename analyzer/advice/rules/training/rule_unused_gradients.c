@@ -1,5 +1,6 @@
 /* Fires if backward passes go through work whose gradients nobody uses: an encoder of which no
- * optimizer has the weights, a generator whose gradients are zeroed before they are used. */
+ * optimizer has the weights, or whose rate is 0, a generator whose gradients are zeroed before they are
+ * used. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/host.h"
@@ -113,14 +114,24 @@ static enum query_take takes(const struct facts *f, uint32_t op, const void *mar
     return ((const bool *)marks)[op] ? QUERY_ALL : QUERY_NO;
 }
 
-static void advise(const struct facts *f, struct arena *arena, struct outcome *o, const char *told,
-                   const bool *ops, const bool *calls)
+/* What is said of the weights, by the hook's word. */
+static const char *reason(const char *why)
+{
+    if (why && strcmp(why, FACT_UNUSED_OWNERLESS) == 0)
+        return "that no optimizer has";
+    if (why && strcmp(why, FACT_UNUSED_AT_REST) == 0)
+        return "whose learning rate is 0";
+    return "that are zeroed before their optimizer steps";
+}
+
+static void advise(const struct facts *f, struct arena *arena, struct outcome *o, const bool *ops,
+                   const bool *calls)
 {
     struct query_ops work = query_ops_of(f, takes, ops);
     work.idle_ns = query_idle_before(f, ops);
     int64_t cost = per_step(f, work.busy_ns + work.idle_ns);
     const char *place = line_of(f, arena, ops);
-    bool free = strstr(told, "no optimizer has them");
+    const char *why = timeline_meta(f->tl, FACT_TORCH_GRADIENTS_UNUSED_WHY);
     o->why = arena_printf(arena, "backward passes for gradients that nobody uses take %s %s",
                           time_text(arena, cost), scope_words(f)->per);
     if (cost * QUERY_SOME < f->step_ns)
@@ -129,7 +140,7 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
                          "SELECT * FROM line_gpu_time WHERE way = 'unused' LIMIT 20");
     outcome_evidence_per(o, "its launches", (double)each_step(f, work.count), "count", NULL);
     o->remedy.object.place = place;
-    o->remedy.conditions[CONDITION_FROZEN] = free;
+    o->remedy.conditions[CONDITION_FROZEN] = why && strcmp(why, FACT_UNUSED_ZEROED) != 0;
     o->error_class = ERROR_STRUCTURAL;
     o->edit = (struct edit){.kind = &edit_remove,
                             .at = {.op_marks = ops, .call_marks = calls},
@@ -138,12 +149,11 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
     outcome_fires(
         o, cost,
         arena_printf(arena,
-                     "the backward pass at %s goes through %s%s for gradients of weights that %s: "
-                     "%s of %s %s",
+                     "the backward pass at %s goes through %s%s for gradients of weights %s: %s of "
+                     "%s %s",
                      backward ? backward : "backward()", place ? "what is computed at " : "work",
-                     place ? place : "",
-                     free ? "no optimizer has" : "are zeroed before their optimizer steps",
-                     time_text(arena, cost), time_text(arena, f->step_ns), scope_words(f)->per));
+                     place ? place : "", reason(why), time_text(arena, cost),
+                     time_text(arena, f->step_ns), scope_words(f)->per));
     outcome_example_op(o, f->tl, work.longest, "longest of it");
 }
 
@@ -166,7 +176,7 @@ static void check_unused_gradients(const struct facts *f, struct arena *arena, s
     if (!l || !ops || !calls)
         return;
     mark(f, &p, l, ops, calls);
-    advise(f, arena, o, told, ops, calls);
+    advise(f, arena, o, ops, calls);
 }
 
 const struct rule rule_unused_gradients = {
@@ -175,12 +185,13 @@ const struct rule rule_unused_gradients = {
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_unused_gradients,
     .looks_for = "Parts of a backward pass that lead to no weight which an optimizer has, or only "
-                 "to weights whose gradients are zeroed before that optimizer steps, a tenth of "
-                 "the step or more in all.",
+                 "to weights whose learning rate is 0 or whose gradients are zeroed before that "
+                 "optimizer steps, a tenth of the step or more in all.",
     .doc =
         "A backward pass goes through everything that led to the loss and has weights that want a "
         "gradient. An optimizer that gets the last layers alone does not change that: the layers "
-        "below still compute their gradients. So do a teacher, a target network or an encoder that "
+        "below still compute their gradients, also where their learning rate is 0. So do a "
+        "teacher, a target network or an encoder that "
         "was not frozen, and a generator whose pictures the discriminator learns from: its "
         "gradients are zeroed before its own step. Freeze such weights, or make their forward pass "
         "without gradients: it then keeps no activations either. Gradients that the loss of "
