@@ -64,6 +64,14 @@ const struct dialect dialect_pytorch = {
                 "and store the result (np.load(mmap_mode='r'), webdataset, memory-mapped Arrow); "
                 "keep files open in each worker instead of opening one per sample; augment on the "
                 "GPU, on whole batches (torchvision.transforms.v2, nvjpeg, DALI)",
+            [ACTION_OPEN_DATA_ONCE] =
+                "{?place:{place}: }what __iter__ does before its first sample comes again with "
+                "each "
+                "loop over the loader, in kept workers as well: do it in __init__ and keep it; "
+                "fill "
+                "a smaller buffer to shuffle in, and shuffle the order of files or shards instead; "
+                "or let __iter__ never end and take a number of batches for an epoch, so that one "
+                "loop goes on through all of them",
             [ACTION_USE_FASTER_STORAGE] =
                 "move the data set to local NVMe or /dev/shm; WebDataset or one large file instead "
                 "of many small ones; add workers while the storage keeps up",

@@ -13,9 +13,10 @@ struct program { /* each step: the wait for a batch, then the rest of the step *
     int feed_loop; /* steps in one loop over the loader; 0: all in one */
     /* For each of these loops: time to start it, its first wait, time to stop it. */
     double begin_ms, first_ms, end_ms;
-    double cpu, line;  /* shares of a worker's time: computing, waiting for a core */
-    double trains;     /* number of cores on which the training thread computes */
-    double idle_cores; /* -1: not recorded */
+    double first_fetch_ms; /* to make the first batch of a loop; 0: as long as others */
+    double cpu, line;      /* shares of a worker's time: computing, waiting for a core */
+    double trains;         /* number of cores on which the training thread computes */
+    double idle_cores;     /* -1: not recorded */
     const char *cores;
     int loader; /* the loader's number */
 };
@@ -76,15 +77,16 @@ static inline void worker_process(struct builder *b)
 
 static inline void one_step(struct builder *b, const struct program *p, int i, double *at)
 {
-    double begin = *at, wait = p->wait_ms;
+    double begin = *at, wait = p->wait_ms, fetch = p->fetch_ms;
     bool makes = p->workers == 0;
     if (p->feed_loop && i % p->feed_loop == 0) {
         span_of(b, SPOOL_LOADER_BEGIN, 1, -1, p->loader, *at, p->begin_ms, -1);
         *at += p->begin_ms;
         wait = p->first_ms > 0 ? p->first_ms : wait;
+        fetch = p->first_fetch_ms > 0 ? p->first_fetch_ms : fetch;
     }
     span_of(b, SPOOL_LOADER_FETCH, makes ? 1 : 9, makes ? -1 : i % p->workers, p->loader, *at,
-            p->fetch_ms, p->cpu_ms);
+            fetch, p->cpu_ms);
     span_of(b, SPOOL_LOADER_WAIT, 1, -1, p->loader, *at, wait, -1);
     *at += wait + p->rest_ms;
     if (p->feed_loop && i % p->feed_loop == p->feed_loop - 1) {

@@ -3,6 +3,8 @@
 
 #include "analyzer/measure/median.h"
 #include "analyzer/facts/recorded.h"
+#include "analyzer/queries/input/feed_cpu.h"
+#include "analyzer/queries/input/opening.h"
 #include "wire/fact_keys.h"
 #include "wire/spool_format.h"
 
@@ -83,10 +85,11 @@ struct sums {
                                             starting and ending loops */
     double making_ns, cpu_ns, collate_ns;
     double waits, loops, ends, made, cpus, collated;
-    int64_t *later; /* lengths of all waits but the first of each loop */
-    size_t later_count;
+    int64_t *later;              /* lengths of all waits but the first of each loop */
+    struct opening_wait *firsts; /* the first wait of each loop */
+    size_t later_count, first_count;
     int most_worker;
-    bool first_is_next;
+    bool first_is_next, begun;
 };
 
 static void add_wait(struct sums *s, const struct row_loader *l)
@@ -105,6 +108,14 @@ static void add_wait(struct sums *s, const struct row_loader *l)
     s->around_ns += ns;
     s->loops += l->what == SPOOL_LOADER_BEGIN;
     s->first_is_next = l->what == SPOOL_LOADER_BEGIN;
+}
+
+/* Also in steps that do not count: what is made in such a wait is no usual batch. */
+static void note_first(struct sums *s, const struct row_loader *l, bool used)
+{
+    if (l->what == SPOOL_LOADER_WAIT && s->begun)
+        s->firsts[s->first_count++] = (struct opening_wait){l->start_ns, l->end_ns, used, 0};
+    s->begun = l->what == SPOOL_LOADER_BEGIN;
 }
 
 static void add_made(struct sums *s, const struct row_loader *l)
@@ -130,125 +141,15 @@ static void add_all(const struct facts *facts, const struct feed *f, struct sums
         const struct row_loader *l = &facts->tl->loaders[i];
         if (!of_loader(f, l) || l->end_ns < l->start_ns)
             continue;
-        if (!is_wait(l))
+        if (!is_wait(l)) {
             add_made(s, l);
-        else if (in_process(facts, l, &thread) && thread == f->thread && counts(facts, l->start_ns))
-            add_wait(s, l);
-    }
-}
-
-/* ---- CPU time ---- */
-
-static bool in_window(const struct facts *f, int64_t ns)
-{
-    return f->steps.count && ns >= f->steps.at[0].start_ns &&
-           ns <= f->steps.at[f->steps.count - 1].end_ns;
-}
-
-/* First and last sample of a thread's clocks within the steps. */
-struct grown {
-    const struct row_host_sample *first, *last;
-};
-
-/* By process index: it makes batches for the training process. Other ranks and other programs,
- * whose own threads train, are no workers. NULL: out of memory. */
-static bool *worker_processes(const struct facts *facts)
-{
-    const struct timeline *t = facts->tl;
-    bool *makes = calloc(t->process_count + 1, sizeof *makes);
-    for (size_t i = 0; makes && i < t->loader_count; i++) {
-        const struct row_loader *l = &t->loaders[i];
-        uint32_t th = timeline_thread_index(t, l->thread);
-        if (l->what == SPOOL_LOADER_FETCH && l->worker >= 0 && th != TL_NONE &&
-            t->threads[th].process != facts->steps.process)
-            makes[t->threads[th].process] = true;
-    }
-    return makes;
-}
-
-/* *cpu: share of time in which the thread computes; *line: share in which it waits for a core, -1 =
- * not sampled. Between its first and last sample in the steps. False: too short, or no samples. */
-static bool rates(const struct grown *g, double *cpu, double *line)
-{
-    if (!g->first)
-        return false;
-    double ns = (double)g->last->time_ns - (double)g->first->time_ns;
-    double queue = (double)g->last->run_queue_ns - (double)g->first->run_queue_ns;
-    if (ns < QUERY_SAMPLED_NS)
-        return false;
-    *cpu = ((double)g->last->cpu_ns - (double)g->first->cpu_ns) / ns;
-    *line = g->first->run_queue_ns >= 0 && queue >= 0 ? queue / ns : -1;
-    return true;
-}
-
-struct cpu_use {
-    double lines;       /* threads waiting for a core, on average; -1 = not sampled */
-    double all;         /* cores that the program's threads use, on average; -1 = not sampled */
-    double trains;      /* cores that the training process computes on; -1 = not sampled */
-    double main_cpu;    /* the training thread's share of time computing; -1 */
-    double main_line;   /* its share of time ready but without a core; -1 */
-    double worker_cpu;  /* mean share of a worker's time computing; -1 */
-    double worker_line; /* mean share of its time ready but without a core; -1 */
-};
-
-/* CPU use of a thread, without spinning. PyTorch's helper threads compute only while the training
- * thread does. CPU time beyond that is spinning: OpenMP's threads spin for a while after their
- * work, and give up the core to any thread that needs it. Helper threads make no recorded calls. */
-static double cpu_without_spinning(const struct facts *facts, uint32_t thread, double cpu,
-                                   double main_cpu)
-{
-    const struct thread *th = &facts->tl->threads[thread];
-    const char *threads = timeline_meta(facts->tl, FACT_TORCH_NUM_THREADS);
-    bool helper = thread != facts->steps.main_thread && th->apis == 0 && th->ranges == 0 &&
-                  threads && atoi(threads) > 1;
-    return helper && main_cpu >= 0 && cpu > main_cpu ? main_cpu : cpu;
-}
-
-static void add_threads(const struct facts *facts, const bool *works, const struct grown *of,
-                        struct cpu_use *u)
-{
-    (void)rates(&of[facts->steps.main_thread], &u->main_cpu, &u->main_line);
-    double workers = 0, worker_cpu = 0, worker_line = 0, cpu, line;
-    for (uint32_t i = 0; i < facts->tl->thread_count; i++) {
-        if (!rates(&of[i], &cpu, &line))
-            continue;
-        u->all = (u->all < 0 ? 0 : u->all) + cpu;
-        u->lines = (u->lines < 0 ? 0 : u->lines) + (line > 0 ? line : 0);
-        if (facts->tl->threads[i].process == facts->steps.process) {
-            u->trains =
-                (u->trains < 0 ? 0 : u->trains) + cpu_without_spinning(facts, i, cpu, u->main_cpu);
-        } else if (works[facts->tl->threads[i].process] && line >= 0) {
-            workers++;
-            worker_cpu += cpu;
-            worker_line += line;
+        } else if (in_process(facts, l, &thread) && thread == f->thread) {
+            bool used = counts(facts, l->start_ns);
+            note_first(s, l, used);
+            if (used)
+                add_wait(s, l);
         }
     }
-    if (workers > 0) {
-        u->worker_cpu = worker_cpu / workers;
-        u->worker_line = worker_line / workers;
-    }
-}
-
-static struct cpu_use cpu_use(const struct facts *facts)
-{
-    struct cpu_use u = {-1, -1, -1, -1, -1, -1, -1};
-    struct grown *of = calloc(facts->tl->thread_count + 1, sizeof *of);
-    bool *works = worker_processes(facts);
-    for (size_t i = 0; of && i < facts->tl->host_sample_count; i++) {
-        const struct row_host_sample *s = &facts->tl->host_samples[i];
-        uint32_t th = timeline_thread_index(facts->tl, s->thread);
-        if (th == TL_NONE || s->cpu_ns < 0 || !in_window(facts, s->time_ns))
-            continue;
-        if (!of[th].first || s->time_ns < of[th].first->time_ns)
-            of[th].first = s;
-        if (!of[th].last || s->time_ns > of[th].last->time_ns)
-            of[th].last = s;
-    }
-    if (of && works)
-        add_threads(facts, works, of, &u);
-    free(of);
-    free(works);
-    return u;
 }
 
 /* ---- putting it together ---- */
@@ -353,10 +254,35 @@ static void share_cores(const struct facts *facts, struct feed *f, const struct 
         f->cores = left > fair ? left : fair;
 }
 
+/* The start of workers and data sets, per loop. */
+static void set_starts(struct feed *f, const struct sums *s, const struct opening *o)
+{
+    double each = f->fetch_ns * s->loops, making = o->waited_ns > each ? o->waited_ns : each;
+    f->startup_ns = -1;
+    if (s->loops <= 0)
+        return;
+    if (f->have > 0) {
+        double first = s->first_ns - making - s->loops * f->hand_low;
+        f->startup_ns = (s->around_ns + (first > 0 ? first : 0)) / s->loops;
+    }
+    f->opening_ns = o->waited_ns > 0 ? (making - each) / s->loops : 0;
+}
+
 static void fill(const struct facts *facts, struct arena *arena, struct feed *f, struct sums *s)
 {
+    struct opening o = {0};
     f->have = s->made > 0 ? s->most_worker + 1 : -1;
     settings(facts, arena, f);
+    if (f->iterable)
+        o = query_opening(facts, f, s->firsts, s->first_count);
+    if (o.made < s->made) {
+        s->made -= o.made;
+        s->making_ns -= o.making_ns;
+        s->cpu_ns -= o.cpu_ns;
+        s->cpus -= o.cpus;
+    } else {
+        o = (struct opening){0};
+    }
     f->steps = (double)steps_like(&facts->steps);
     f->step_ns = (double)facts->steps.pace_ns;
     f->loops = s->loops;
@@ -365,16 +291,12 @@ static void fill(const struct facts *facts, struct arena *arena, struct feed *f,
     f->cpu_ns = s->cpus > 0 ? s->cpu_ns / s->cpus : -1;
     f->collate_ns = s->collated > 0 && s->made > 0 ? s->collate_ns / s->made : -1;
     f->cores = facts->host.usable_cores;
-    struct cpu_use u = cpu_use(facts);
+    struct cpu_use u = query_cpu_use(facts);
     share_cores(facts, f, &u);
     split_fetch(f, &u);
     set_wait_times(f, s, &u);
     set_handover_costs(facts, arena, f, s);
-    f->startup_ns = -1;
-    if (f->have > 0 && s->loops > 0) {
-        double first = s->first_ns - s->loops * (f->fetch_ns + f->hand_low);
-        f->startup_ns = (s->around_ns + (first > 0 ? first : 0)) / s->loops;
-    }
+    set_starts(f, s, &o);
     double own = f->have == 0 && f->cpu_ns > 0 ? f->cpu_ns * f->batches : 0;
     double all = u.trains >= 0 ? u.trains * f->step_ns : f->rest_ns + own;
     f->train_ns = all > own ? all - own : 0;
@@ -389,10 +311,13 @@ bool query_feed(const struct facts *facts, struct arena *arena, struct feed *f)
         return false;
     struct sums s = {.most_worker = -1};
     s.later = calloc(facts->tl->loader_count + 1, sizeof *s.later);
-    if (s.later) {
+    s.firsts = calloc(facts->tl->loader_count + 1, sizeof *s.firsts);
+    bool room = s.later && s.firsts;
+    if (room) {
         add_all(facts, f, &s);
         fill(facts, arena, f, &s);
     }
     free(s.later);
-    return s.later != NULL;
+    free(s.firsts);
+    return room;
 }

@@ -28,7 +28,8 @@ struct feed {
     bool iterable;   /* its data set is an IterableDataset ... */
     bool shards;     /* ... of which each worker delivers a part */
     double batches;  /* batches per step; 0 = none was recorded */
-    double fetch_ns, cpu_ns;    /* to make one batch: wall time, and CPU time (-1 = not known) */
+    double fetch_ns, cpu_ns;    /* to make one batch: wall time, and CPU time (-1 = not known);
+                                   of an IterableDataset one that is not a loop's first */
     double sleep_low, sleep_hi; /* part of the wall time that is neither computing nor
                                    waiting for a core: bounds */
     bool sleep_known; /* the bounds are close: waiting for cores was sampled, or hardly matters */
@@ -41,6 +42,8 @@ struct feed {
     bool hand_seen;           /* hand_* were observed in this recording */
     double loops;             /* loops begun in these steps */
     double startup_ns;        /* start of the workers, per loop; -1 = not known */
+    double opening_ns;        /* of an IterableDataset: by how much the first batch of a loop takes
+                                 longer to make than later ones. 0: not, or not known */
     double train_ns;  /* CPU time of the training process per step, without making batches ... */
     bool train_known; /* ... is sampled; otherwise it is the rest of the step */
     double cores; /* cores that the program may use and other programs leave to it; 0 = not known */
@@ -71,4 +74,6 @@ int64_t query_feed_share(const struct facts *facts, const struct feed *f, double
 /* The part of a step's wait for data that restarting workers for each loop takes. More workers, or
  * more cores for them, do not remove it. */
 int64_t query_feed_starting(const struct facts *facts, struct arena *arena);
+/* The part that what an IterableDataset does before the first batch of each loop takes. */
+int64_t query_feed_opening(const struct facts *facts, struct arena *arena);
 #endif

@@ -74,6 +74,7 @@ struct feed_step query_feed_step(const struct feed *f, int n)
         off_core(f, n, false), f->hand_hi, f->send_hi, QUERY_FORK_NS.bad, 0, 0, true};
     struct feed_step s = {step_with(f, n, &low), 0, step_with(f, n, &high)};
     double now = f->step_ns;
+    double opening = f->opening_ns * f->loops / f->steps; /* stays with any number of workers */
     if (f->startup_ns > 0 && !f->persistent && !f->anew)
         now -= f->startup_ns * f->loops / f->steps;
     if (n == f->have) {
@@ -84,7 +85,11 @@ struct feed_step query_feed_step(const struct feed *f, int n)
         low.off = off_core(f, f->have, true);
         high.off = off_core(f, f->have, false);
         double model = sqrt(step_with(f, f->have, &low) * step_with(f, f->have, &high));
-        s.high_ns *= now > model ? now / model : 1;
+        s.high_ns *= now - opening > model ? (now - opening) / model : 1;
+    }
+    if (n != f->have) {
+        s.low_ns += opening;
+        s.high_ns += opening;
     }
     s.mid_ns = sqrt(s.low_ns * s.high_ns);
     return s;
@@ -145,4 +150,11 @@ int64_t query_feed_starting(const struct facts *facts, struct arena *arena)
     struct feed f;
     bool starts = query_feed(facts, arena, &f) && f.have > 0 && f.startup_ns > 0 && !f.persistent;
     return starts ? query_feed_share(facts, &f, f.startup_ns * f.loops / f.steps) : 0;
+}
+
+int64_t query_feed_opening(const struct facts *facts, struct arena *arena)
+{
+    struct feed f;
+    bool opens = query_feed(facts, arena, &f) && f.opening_ns > 0;
+    return opens ? query_feed_share(facts, &f, f.opening_ns * f.loops / f.steps) : 0;
 }

@@ -94,10 +94,14 @@ static void check_starved_workers(const struct facts *f, struct arena *arena, st
     if (share < QUERY_STARVED_PCT)
         return;
     int64_t idle = f->breakdown_ns[PART_IDLE_INPUT], starting = query_feed_starting(f, arena);
+    /* Cores shorten what comes before a loop's first batch, and hide none of it. */
+    starting += (int64_t)((double)query_feed_opening(f, arena) * (1 - share / 100));
     idle -= starting < idle ? starting : idle;
     const char *not_now = why_not_now(f, arena, &l, o->why);
     if (!not_now && starting && idle * QUERY_WORTH < f->step_ns)
-        not_now = "the GPU waits for workers that are started anew: see worker-startup";
+        not_now =
+            "the GPU waits for what each loop over the loader starts with: see worker-startup, "
+            "slow-first-batch";
     if (!not_now && query_handed_ns(f) * 2 >= idle && query_batch_tensors(f) >= RULES_MANY_TENSORS)
         not_now =
             "most of the wait is for tensors that are taken over one by one: see many-tensors";
