@@ -178,7 +178,7 @@ static void write_fish(void)
                 putchar('\'');
             }
             printf(" -d '");
-            put_quoted(o->help);
+            put_quoted(o->help ? o->help : o[-1].help);
             printf("'\n");
         }
     }

@@ -19,7 +19,7 @@ struct option_spec {
     enum option_kind kind;
     void *value;     /* bool *, const char **, int *, double * */
     const char *arg; /* name of the value in help: "FILE" */
-    const char *help;
+    const char *help; /* NULL: the row above says it, and its line names both options */
 };
 
 struct command {

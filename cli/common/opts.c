@@ -205,7 +205,12 @@ static void list_options(const struct option_spec *o)
 {
     for (; o && o->name; o++) {
         char name[64];
-        snprintf(name, sizeof name, "--%s%s%s", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+        int n = snprintf(name, sizeof name, "--%s%s%s", o->name, o->arg ? " " : "",
+                         o->arg ? o->arg : "");
+        if (!o->help)
+            continue;
+        if (o[1].name && !o[1].help)
+            snprintf(name + n, sizeof name - (size_t)n, " --%s %s", o[1].name, o[1].arg);
         if (o->letter)
             printf("  -%c, %-22s %s\n", o->letter, name, o->help);
         else
