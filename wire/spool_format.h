@@ -74,10 +74,14 @@ enum spool_control {
 
 /* Which windows of the run a process records in full ($GPUPROF_WINDOW). */
 enum spool_window_plan {
-    SPOOL_WINDOWS_ALL,     /* the whole run is one window */
-    SPOOL_WINDOWS_EVERY,   /* a few steps, again and again */
-    SPOOL_WINDOWS_STEPS,   /* from one step to another */
-    SPOOL_WINDOWS_PROFILER /* from cudaProfilerStart to cudaProfilerStop */
+    SPOOL_WINDOWS_ALL,      /* the whole run is one window */
+    SPOOL_WINDOWS_EVERY,    /* a few steps, again and again */
+    SPOOL_WINDOWS_STEPS,    /* from one step to another */
+    SPOOL_WINDOWS_PROFILER, /* from cudaProfilerStart to cudaProfilerStop */
+    /* Until enough of a steady loop is recorded, then a few steps now and then. LIGHT: the first
+     * window is one of a few steps as well, and begins once the loop is steady. */
+    SPOOL_WINDOWS_STEADY,
+    SPOOL_WINDOWS_LIGHT
 };
 
 /* A window recorded in full. Times are CLOCK_MONOTONIC; INT64_MAX: it is still open. GPU work that
@@ -225,6 +229,9 @@ enum spool_rec_kind {
      * unwinds. */
     SPOOL_REC_STACK,
     SPOOL_REC_LINE, /* struct spool_rec_line: the line from which a thread launches work */
+    /* Struct spool_rec_call between windows: a search for an algorithm, whose result is used from
+     * then on. */
+    SPOOL_REC_SEARCH,
 };
 
 /* Head of every record. size is that of the whole record, and a multiple of 8. */

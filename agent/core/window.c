@@ -7,6 +7,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/instrument.h"
 #include "agent/core/old_names.h"
+#include "agent/core/steady.h"
 
 OLD_NUMBER(strtoull);
 
@@ -43,12 +44,40 @@ static struct {
     int64_t began_ns[PACED]; /* begin of step s, at index s % PACED */
     /* the marks that count as steps (counted_as); 0: none seen. Every thread reads it */
     _Atomic uint64_t counted;
+    struct steady steady;  /* where the pace decides */
+    _Atomic bool given_up; /* no window opens any more */
     atomic_flag busy;
     _Atomic uint64_t seen[SEEN]; /* name << 8 | mark + 1; name: a string id of this process */
 } g;
 
-/* Reads GPUPROF_WINDOW: "every=500,window=20", "steps=100:200", "profiler" or "closed".
- * begin_paused reads "asked". */
+static uint64_t next_number(const char **text)
+{
+    char *end;
+    uint64_t n = strtoull(*text, &end, 10);
+    *text = *end ? end + 1 : end;
+    return n;
+}
+
+/* ENOUGH:MS:WINDOW:PAUSE:MS:WAKE, the members of struct steady_plan. */
+static void read_steady(const char *text, bool light)
+{
+    struct steady_plan p = {.light = light};
+    p.enough = next_number(&text);
+    p.enough_ns = (int64_t)next_number(&text) * 1000000;
+    p.window = next_number(&text);
+    p.pause = next_number(&text);
+    p.pause_ns = (int64_t)next_number(&text) * 1000000;
+    p.wake = next_number(&text);
+    if (!p.window || !p.pause)
+        return;
+    steady_begin(&g.steady, &p);
+    g.first = g.steady.first;
+    g.end = g.steady.end;
+    g.plan = light ? SPOOL_WINDOWS_LIGHT : SPOOL_WINDOWS_STEADY;
+}
+
+/* Reads GPUPROF_WINDOW: "every=500,window=20", "steps=100:200", "profiler", "closed", or "steady="
+ * and "light=" with the numbers of read_steady. begin_paused reads "asked". */
 static void read_plan(void)
 {
     const char *text = agent_env("GPUPROF_WINDOW");
@@ -56,7 +85,9 @@ static void read_plan(void)
     g.plan = SPOOL_WINDOWS_ALL;
     if (!text)
         return;
-    if (strncmp(text, "every=", 6) == 0) {
+    if (strncmp(text, "steady=", 7) == 0 || strncmp(text, "light=", 6) == 0) {
+        read_steady(strchr(text, '=') + 1, *text == 'l');
+    } else if (strncmp(text, "every=", 6) == 0) {
         g.every = strtoull(text + 6, &end, 10);
         g.window = strncmp(end, ",window=", 8) == 0 ? strtoull(end + 8, NULL, 10) : 0;
         g.first = 1;
@@ -73,6 +104,11 @@ static void read_plan(void)
     } else if (strcmp(text, "profiler") == 0) {
         g.plan = SPOOL_WINDOWS_PROFILER;
     }
+}
+
+static bool by_pace(void)
+{
+    return g.plan == SPOOL_WINDOWS_STEADY || g.plan == SPOOL_WINDOWS_LIGHT;
 }
 
 /* Tells all threads whether the window is closed. */
@@ -102,8 +138,13 @@ static void open_now(int64_t now_ns)
 static void close_now(int64_t now_ns)
 {
     uint32_t head = atomic_load(&agent.spool->windows_head);
-    if (!atomic_load(&g.open) || head == 0)
+    if (!atomic_load(&g.open))
         return;
+    if (head == 0) { /* SPOOL_WINDOWS_LIGHT: open for those who mark no steps */
+        atomic_store(&g.open, false);
+        publish();
+        return;
+    }
     struct spool_window *w = window_at(head - 1);
     int64_t tail_ns = TAIL_STEPS * atomic_load(&g.pace_ns);
     tail_ns = tail_ns < TAIL_MIN_MS * 1000000ll   ? TAIL_MIN_MS * 1000000ll
@@ -116,13 +157,14 @@ static void close_now(int64_t now_ns)
     publish();
 }
 
-/* With "asked" nothing is recorded until a user asks, and CUPTI stays off from the start: the
- * collector's own word would come too late. */
+/* With "asked" nothing is recorded until a user asks, and with SPOOL_WINDOWS_LIGHT until a process
+ * that marks steps does; CUPTI stays off from the start: the collector's own word would come too
+ * late. */
 static void begin_paused(void)
 {
     const char *text = agent_env("GPUPROF_WINDOW");
     uint32_t run = SPOOL_RUN;
-    if (text && strcmp(text, "asked") == 0)
+    if (window_light() || (text && strcmp(text, "asked") == 0))
         atomic_compare_exchange_strong(&agent.spool->control, &run, SPOOL_PAUSE);
     atomic_store(&g.paused, atomic_load(&agent.spool->control) == SPOOL_PAUSE);
 }
@@ -133,8 +175,8 @@ void window_begin(void)
     read_plan();
     agent.spool->window = g.plan;
     begin_paused();
-    if (g.plan == SPOOL_WINDOWS_PROFILER || g.plan == SPOOL_WINDOWS_ALL)
-        atomic_store(&g.open, g.plan == SPOOL_WINDOWS_ALL);
+    if (g.plan == SPOOL_WINDOWS_PROFILER || g.plan == SPOOL_WINDOWS_ALL || window_light())
+        atomic_store(&g.open, g.plan != SPOOL_WINDOWS_PROFILER);
     else if (g.first != UINT64_MAX)
         /* open until the first step shows where the program is */
         open_now(agent.spool->start_monotonic_ns);
@@ -144,6 +186,16 @@ void window_begin(void)
 bool window_by_profiler(void)
 {
     return g.plan == SPOOL_WINDOWS_PROFILER;
+}
+
+void window_give_up(void)
+{
+    atomic_store(&g.given_up, true);
+}
+
+bool window_light(void)
+{
+    return g.plan == SPOOL_WINDOWS_LIGHT;
 }
 
 /* ---- the collector's word ---- */
@@ -175,6 +227,7 @@ bool window_allows(enum spool_rec_kind kind, uint32_t control)
     case SPOOL_REC_THREAD:
     case SPOOL_REC_STEP:
     case SPOOL_REC_SILENT:
+    case SPOOL_REC_SEARCH:
         return true;
     default:
         return !window_closed();
@@ -227,9 +280,15 @@ static bool better(uint64_t counted, enum spool_step_mark mark, unsigned depth)
     return counted == 0 || mark > kind || (mark == kind && depth < its_depth);
 }
 
-static void next_window(void)
+static void next_window(uint64_t s, int64_t now_ns)
 {
     uint32_t thin = atomic_load(&agent.spool->thin);
+    if (by_pace()) {
+        steady_next(&g.steady, s, now_ns, thin);
+        g.first = g.steady.first;
+        g.end = g.steady.end;
+        return;
+    }
     uint64_t every = g.every << (thin < 32 ? thin : 32);
     g.first = g.plan == SPOOL_WINDOWS_EVERY ? g.first + every : UINT64_MAX;
     g.end = g.plan == SPOOL_WINDOWS_EVERY ? g.first + g.window : UINT64_MAX;
@@ -242,14 +301,21 @@ static void begin_step(int64_t now_ns)
     if (over)
         atomic_store(&g.pace_ns, (now_ns - g.began_ns[(s - over) % PACED]) / (int64_t)over);
     g.began_ns[s % PACED] = now_ns;
-    if (g.plan != SPOOL_WINDOWS_EVERY && g.plan != SPOOL_WINDOWS_STEPS)
+    if (atomic_load_explicit(&g.given_up, memory_order_relaxed)) {
+        g.first = g.end = UINT64_MAX;
+    } else if (by_pace()) {
+        steady_step(&g.steady, s, now_ns);
+        g.first = g.steady.first;
+        g.end = g.steady.end;
+    } else if (g.plan != SPOOL_WINDOWS_EVERY && g.plan != SPOOL_WINDOWS_STEPS) {
         return;
+    }
     bool open = atomic_load(&g.open);
     if (s >= g.end) {
         if (open)
             close_now(now_ns);
         open = false;
-        next_window();
+        next_window(s, now_ns);
     }
     bool wanted = s + 1 >= g.first && s < g.end; /* one step leads in */
     if (open && !wanted)

@@ -1,8 +1,8 @@
 /* Which windows of the run are recorded in full. While a window is open, everything is recorded.
  * Between windows only step marks are, one record a step, so that a day of training costs little;
  * the agent's thread turns CUPTI off (cupti_flush.c) if its version can be turned on again
- * (cupti.c). $GPUPROF_WINDOW says when windows open and close: at certain steps, or where the
- * program calls cudaProfilerStart and cudaProfilerStop. The collector may pause recording as well.
+ * (cupti.c). $GPUPROF_WINDOW says when windows open and close: at certain steps, as the pace of the
+ * steps tells (steady.h), or where the program calls cudaProfilerStart and cudaProfilerStop. The collector may pause recording as well.
  * The spool's header tells which windows were open when.
  *
  * Step marks are the outermost ranges of one thread that are named like steps (spool_step_mark).
@@ -39,6 +39,9 @@ void window_profiler(bool start); /* cudaProfilerStart (start) or cudaProfilerSt
 bool window_wants_cupti(int64_t now_ns);
 /* Would a record that CUPTI drops now be missing from the recorded windows? */
 bool window_counts(int64_t now_ns);
+bool window_light(void); /* is little recorded from the start, so that it costs next to nothing? */
+/* From now on no window opens: CUPTI could not be turned off behind it. */
+void window_give_up(void);
 bool window_by_profiler(void); /* does the plan watch cudaProfilerStart and cudaProfilerStop? */
 
 #endif

@@ -272,6 +272,10 @@ static int begin(struct thread *t)
     cupti_range_watch(t);
     /* From here on the recording knows what the GPU does. */
     agent.spool->cupti_version = cupti.version;
+    if (window_light() && must_run()) { /* on for good, it would not be light any more */
+        window_give_up();
+        atomic_store(&cupti.left_off, true);
+    }
     bool later = !window_wants_cupti(clock_now_ns()); /* no window wants GPU records yet */
     atomic_store(&off, later);
     rc = later ? CUPTI_SUCCESS : enable_kinds();

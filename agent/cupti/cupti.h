@@ -17,6 +17,9 @@ struct cupti {
     _Atomic uint32_t arena;      /* buffers below this index have room on disk and touched pages */
     _Atomic bool kinds_on;       /* gpuprof's kinds are enabled in CUPTI */
     _Atomic bool runs_on; /* the kinds should be off, but this version must not be turned off */
+    /* They were not turned on, because they could not be turned off again, and little is to be
+     * recorded. */
+    _Atomic bool left_off;
     _Atomic bool waiting; /* another tool holds CUPTI, and gpuprof waits for its release */
     bool thread;          /* the agent's thread was started */
 };

@@ -149,6 +149,20 @@ static void tell_of_runs_on(struct thread *t)
         (int64_t)cupti.version);
 }
 
+static void tell_of_left_off(struct thread *t)
+{
+    static bool told;
+    if (told || !atomic_load(&cupti.left_off))
+        return;
+    told = true;
+    about_health(
+        t, SPOOL_WARNING, "cupti-left-off",
+        "This CUPTI can crash a program when it is turned off, so --light did not turn it on: "
+        "only the times of the steps are known. Take the CUPTI of another CUDA release "
+        "(GPUPROF_CUPTI), or try this one with GPUPROF_CUPTI_PAUSES=1.",
+        (int64_t)cupti.version);
+}
+
 bool cupti_flush_late(uint64_t up_to)
 {
     const struct timespec nap = {.tv_nsec = LATE_MS / LATE_NAPS * 1000000};
@@ -218,8 +232,9 @@ struct pace {
     uint64_t threads;
     int flush_ms, walk_ms;
     uint32_t names; /* number of names at the last round */
-    /* records: some came since the last anchor; alone: no thread of the program is left. */
-    bool records, alone;
+    /* records: some came since the last anchor; alone: no thread of the program is left; rests:
+     * CUPTI is off between two windows, and the step before the next one rings. */
+    bool records, alone, rests;
 };
 
 static int slower(int ms, int most)
@@ -263,7 +278,7 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
         struct cupti_progress more = peer_holds() ? cupti_publish(t, true) : flush(t, false);
         bool busy = done.buffers || more.buffers;
         done.records |= more.records;
-        p->flush_ms = busy ? FLUSH_MS : slower(p->flush_ms, IDLE_MS);
+        p->flush_ms = p->rests ? IDLE_MS : busy ? FLUSH_MS : slower(p->flush_ms, IDLE_MS);
         p->next_flush_ns = now + p->flush_ms * 1000000ll;
     }
     flush_soon(t, p, now);
@@ -272,8 +287,11 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     p->records |= done.records;
     window_apply_control(atomic_load_explicit(&agent.spool->control, memory_order_relaxed));
     watch_switch(now);
-    cupti_switch(window_wants_cupti(now));
+    bool wanted = window_wants_cupti(now);
+    cupti_switch(wanted);
+    p->rests = !wanted && window_closed() && !atomic_load(&cupti.kinds_on) && !peer_holds();
     tell_of_runs_on(t);
+    tell_of_left_off(t);
     callers_refresh(t);
     if (now >= p->next_anchor_ns) {
         clock_anchor();
@@ -293,9 +311,10 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
         p->next_grow_ns = now + ANCHOR_MS * 1000000ll;
     charge_self();
     uint32_t names = atomic_load_explicit(&agent.spool->names_used, memory_order_relaxed);
-    p->walk_ms = names != p->names ? WALK_MS
-                 : done.records    ? slower(p->walk_ms, WALK_BUSY_MS)
-                                   : slower(p->walk_ms, WALK_IDLE_MS);
+    p->walk_ms = p->rests            ? WALK_IDLE_MS
+                 : names != p->names ? WALK_MS
+                 : done.records      ? slower(p->walk_ms, WALK_BUSY_MS)
+                                     : slower(p->walk_ms, WALK_IDLE_MS);
     p->names = names;
     int64_t left = p->next_flush_ns - clock_now_ns(), walk = p->walk_ms * 1000000ll;
     return left < walk ? left : walk;
@@ -325,7 +344,7 @@ static void *flush_thread(void *arg)
         }
         if (sleep_ns <= 0)
             continue;
-        atomic_store(&instruments_asleep, p.walk_ms > WALK_BUSY_MS);
+        atomic_store(&instruments_asleep, p.walk_ms > WALK_BUSY_MS && !p.rests);
         futex_wait(&bell, seen, sleep_ns);
         if (atomic_load(&bell) != seen) /* rung: the program does something */
             p.walk_ms = WALK_MS;

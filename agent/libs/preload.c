@@ -84,15 +84,27 @@ void *hook_real_for(struct hook_by_caller *h, const void *from)
     return real;
 }
 
-bool hook_begin(struct hook_call *c)
+/* Does the call search for an algorithm? Its result is used from then on, so it is recorded between
+ * windows as well. */
+static bool searches(const struct hook *h)
+{
+    static const char find[] = "cudnnFind";
+    return h->library == HOOK_CUDNN && strncmp(h->name, find, sizeof find - 1) == 0;
+}
+
+bool hook_begin(struct hook_call *c, const struct hook *h)
 {
     lines_see();
     struct thread *t = thread_enter();
     if (!t)
         return false;
+    c->kind = SPOOL_REC_CALL;
     if (AGENT_UNLIKELY(window_closed()) && !window_allows(SPOOL_REC_CALL, spool_control())) {
-        thread_leave(t); /* nothing is recorded: read no clock, look nothing up */
-        return false;
+        c->kind = SPOOL_REC_SEARCH;
+        if (!searches(h)) {
+            thread_leave(t); /* nothing is recorded: read no clock, look nothing up */
+            return false;
+        }
     }
     bool outermost = !t->in_call;
     t->in_call = true;
@@ -110,7 +122,7 @@ struct spool_rec_call *hook_end(struct hook_call *c, struct hook *h)
     if (!t)
         return NULL;
     uint32_t function = strings_id(t, h->name);
-    struct spool_rec_call *r = ring_reserve(t, SPOOL_REC_CALL, sizeof *r);
+    struct spool_rec_call *r = ring_reserve(t, c->kind, sizeof *r);
     if (!r) {
         thread_leave(t);
         return NULL;

@@ -20,6 +20,7 @@ struct hook {
 struct hook_call {
     struct thread *t;
     int64_t start_ns;
+    enum spool_rec_kind kind;
 };
 
 /* A hook that calls the function of the caller's own library. If several versions of the runtime
@@ -41,7 +42,7 @@ void *hook_real_for(struct hook_by_caller *h, const void *from);
 void *hook_real(struct hook *h);
 /* Begins a call. False: only call the real function, record nothing (the agent is passive, or the
  * thread is inside another hooked call). */
-bool hook_begin(struct hook_call *c);
+bool hook_begin(struct hook_call *c, const struct hook *h);
 /* Returns the record, which the caller fills and commits; NULL: no room. Call it after
  * hook_begin. */
 struct spool_rec_call *hook_end(struct hook_call *c, struct hook *h);
@@ -59,7 +60,7 @@ void hook_cancel(void);
         struct hook_call call;                                                                     \
         if (!real)                                                                                 \
             return FAILED;                                                                         \
-        if (!hook_begin(&call))                                                                    \
+        if (!hook_begin(&call, &hook))                                                             \
             return real ARGS;                                                                      \
         RET status = real ARGS;                                                                    \
         struct spool_rec_call *rec = hook_end(&call, &hook);                                       \

@@ -94,7 +94,7 @@ static void describe(struct nccl_call *c, size_t count, int type, int root, void
         struct nccl_call about;                                                                    \
         if (!real)                                                                                 \
             return NCCL_INTERNAL_ERROR;                                                            \
-        if (!hook_begin(&call))                                                                    \
+        if (!hook_begin(&call, &hook))                                                             \
             return real ARGS;                                                                      \
         describe(&about, COUNT, TYPE, ROOT, COMM);                                                 \
         nccl_call_begin(&about);                                                                   \

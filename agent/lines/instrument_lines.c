@@ -3,6 +3,7 @@
  * step mark, or without any, the program's start is one stretch. */
 #include "agent/core/clock.h"
 #include "agent/core/instrument.h"
+#include "agent/core/window.h"
 #include "agent/lines/lines.h"
 
 /* The first FIRST_STEPS steps all carry lines, so that a recording of a few steps has some. Later
@@ -33,7 +34,7 @@ static void step_over(struct thread *t)
     lines_end(t);
     if (g.steps++ == 0)
         g.first_ns = now_ns;
-    if (!is_due(now_ns))
+    if (window_closed() || !is_due(now_ns))
         return;
     g.last = g.steps;
     g.last_ns = now_ns;

@@ -5,7 +5,12 @@
 /* GAUGES_MS: between two looks at a GPU; CLOSE_MS: in a process' first seconds. The pause is at
  * least COST_SHARE times as long as the look took. */
 enum { GAUGES_MS = 100, CLOSE_MS = 10, COST_SHARE = 50 };
-enum { DRAIN_MS = 50, SOON_MS = 2, MANY_BUFFERS = 8 };
+/* Between windows that the pace of the steps opens, gauges are all that tells of the GPU, for days
+ * maybe: at first one look a second, later one in so many parts of the run. */
+static const int64_t rest_ns = 1000000000;
+enum { REST_SHARE = 1000 };
+/* REST_MS: while all processes rest. A GPU fills the spare buffers of a process in 0.4 s or more. */
+enum { DRAIN_MS = 50, SOON_MS = 2, REST_MS = 200, MANY_BUFFERS = 8 };
 
 /* True if NVML is available. It is loaded once, when the first device needs it. */
 static bool gauges_ready(struct collector *c)
@@ -52,6 +57,7 @@ int collect_pause_ms(struct collector *c)
     if (c->out.times.steps && collect_asked(c) == COLLECT_OPEN)
         return CLOSE_MS; /* a step may be short */
     int pause = DRAIN_MS;
+    bool rests = c->spools.n > 0;
     for (size_t i = 0; i < c->spools.n; i++) {
         struct spool *s = c->spools.at[i];
         if (s->done)
@@ -61,8 +67,34 @@ int collect_pause_ms(struct collector *c)
             return SOON_MS;
         if (spool_samples_often(s, now))
             pause = CLOSE_MS;
+        rests &= spool_rests(s, now - c->start_ns);
     }
-    return pause;
+    return rests ? REST_MS : pause;
+}
+
+static bool rest_is_due(struct collector *c, const struct spool *s, int64_t now)
+{
+    int64_t run_ns = now - c->start_ns;
+    bool by_pace =
+        s->fixed.window == SPOOL_WINDOWS_STEADY || s->fixed.window == SPOOL_WINDOWS_LIGHT;
+    if (!by_pace || now < c->next_rest_ns)
+        return false;
+    c->next_rest_ns = now + (run_ns / REST_SHARE > rest_ns ? run_ns / REST_SHARE : rest_ns);
+    return true;
+}
+
+static void sample(struct collector *c, struct spool *s, int64_t now, bool due)
+{
+    if (spool_rests(s, now - c->start_ns)) {
+        if (due && rest_is_due(c, s, now))
+            sample_gpus(c, s, now); /* as rows of no process, which no window leaves out */
+        return;
+    }
+    c->out.from = s;
+    spool_sample_host(s, &c->out);
+    if (due)
+        sample_gpus(c, s, now);
+    c->out.from = NULL;
 }
 
 void collect_sample(struct collector *c)
@@ -70,13 +102,8 @@ void collect_sample(struct collector *c)
     int64_t now = clock_monotonic_ns();
     bool due = now >= c->next_gauges_ns;
     for (size_t i = 0; i < c->spools.n; i++)
-        if (!c->spools.at[i]->done) {
-            c->out.from = c->spools.at[i];
-            spool_sample_host(c->spools.at[i], &c->out);
-            if (due)
-                sample_gpus(c, c->spools.at[i], now);
-            c->out.from = NULL;
-        }
+        if (!c->spools.at[i]->done)
+            sample(c, c->spools.at[i], now, due);
     if (!due)
         return;
     int64_t most = GAUGES_MS * INT64_C(1000000), pause = (clock_monotonic_ns() - now) * COST_SHARE;

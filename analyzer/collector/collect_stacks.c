@@ -2,6 +2,7 @@
 #include "analyzer/collector/collect_state.h"
 
 #include "analyzer/sampler/sampler.h"
+#include "base/clock.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -127,10 +128,14 @@ void collect_put_stacks(struct collector *c)
 {
     if (!c->sampler)
         return;
+    int64_t now_ns = clock_monotonic_ns() - c->start_ns;
     for (size_t i = 0; i < c->spools.n; i++) {
         const struct spool *s = c->spools.at[i];
-        if (!s->done && (s->steps || s->devices.n || s->has_loader))
+        if (s->done)
+            continue;
+        if (s->steps || s->devices.n || s->has_loader)
             sampler_works(c->sampler, s->process);
+        sampler_rest(c->sampler, s->process, spool_rests(s, now_ns));
     }
     put_stacks(c, false);
 }

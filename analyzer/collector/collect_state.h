@@ -42,7 +42,7 @@ struct collector {
                                        its row, 0 = not put yet */
     struct gauges gauges;
     enum { GAUGES_UNTRIED, GAUGES_OPEN, GAUGES_NONE } gauges_state;
-    int64_t next_gauges_ns;
+    int64_t next_gauges_ns, next_rest_ns;
     const char *virtual_nvml;       /* path of an NVML; NULL: the GPUs are real */
     int64_t looked_ns, resumed_ns;  /* stuck.c: last look; when the machine or gpuprof last
                                        continued after a suspension */

@@ -190,8 +190,12 @@ struct health_facts {
     int64_t run_steps;   /* steps of the whole run, including those between
                                   windows; 0 = not counted */
     int64_t run_mean_ns; /* mean length of the run_steps */
-    const char *recorded_text;            /* one sentence on recorded_pct and run_steps; NULL: the
+    const char *recorded_text;  /* one sentence on recorded_pct and run_steps; NULL: the
                                   whole run was recorded */
+    const char *recorded_short; /* shorter, where gpuprof chose the windows; otherwise NULL */
+    double unseen_pct; /* of the run's time: what long steps that were not recorded took more
+                                   than others, if that is worth telling; unseen_text says it */
+    const char *unseen_text;
     size_t launches, launches_lost;       /* launches in used steps; launches among them
                                        whose GPU record is missing */
     size_t launches_made, launches_unrun; /* in recordings of other profilers: launches in the

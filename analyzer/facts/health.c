@@ -131,61 +131,6 @@ static double overhead_pct(const struct facts *f)
     return 100.0 * ((double)cost + (own > 0 ? own : 0)) / (double)span + f->health.cupti_pct;
 }
 
-/* "window 2 (20 steps, from step 206): " for a window requested while the program ran (`run
- * --armed`); otherwise "". */
-static const char *asked_window(struct facts *f)
-{
-    const char *number = timeline_meta(f->tl, "window.number");
-    const char *wish = timeline_meta(f->tl, "window.asked");
-    const char *step = timeline_meta(f->tl, "window.first_step");
-    if (!number || !wish)
-        return "";
-    return arena_printf(&f->arena, "window %s (%s%s%s): ", number, wish, step ? ", from step " : "",
-                        step ? step : "");
-}
-
-/* Fills recorded_pct, run_steps, run_mean_ns and recorded_text: how much
- * of the run was recorded. */
-static void measure_windows(struct facts *f)
-{
-    const struct timeline *t = f->tl;
-    struct health_facts *h = &f->health;
-    int64_t first = INT64_MAX, last = 0;
-    h->recorded_pct = 100;
-    if (!f->window_count || f->steps.process >= t->process_count)
-        return;
-    const struct row_process *p = &t->processes[f->steps.process];
-    if (p->end_ns <= p->start_ns)
-        return;
-    h->recorded_pct = 100.0 * (double)recorded_length_ns(f) / (double)(p->end_ns - p->start_ns);
-    for (size_t i = 0; i < t->step_block_count; i++) {
-        const struct row_step_block *b = &t->step_blocks[i];
-        if (b->process != p->id)
-            continue;
-        h->run_steps += b->steps;
-        first = b->start_ns < first ? b->start_ns : first;
-        last = b->end_ns > last ? b->end_ns : last;
-    }
-    size_t inside = 0; /* steps outside the windows are in the list as well: their
-                          marks are always recorded */
-    for (size_t i = 0; i < f->steps.count; i++)
-        inside += recorded_at(f, f->steps.at[i].start_ns) != NULL;
-    h->run_mean_ns = h->run_steps ? (last - first) / h->run_steps : 0;
-    const char *asked = asked_window(f);
-    h->recorded_text =
-        h->run_steps
-            ? arena_printf(
-                  &f->arena,
-                  "%s%zu of %lld steps recorded, %.3g %% of the run's time, in %zu window%s: all "
-                  "percentages refer to this part; the mean over all steps is %.3g ms",
-                  asked, inside, (long long)h->run_steps, h->recorded_pct, f->window_count,
-                  f->window_count > 1 ? "s" : "", (double)h->run_mean_ns / 1e6)
-            : arena_printf(&f->arena,
-                           "%s%.3g %% of the run's time recorded, in %zu window%s: all percentages "
-                           "refer to this part",
-                           asked, h->recorded_pct, f->window_count, f->window_count > 1 ? "s" : "");
-}
-
 /* Number of recorded calls of Python functions (with_stack=True of PyTorch's profiler). */
 static size_t python_functions(const struct timeline *t)
 {
@@ -214,6 +159,6 @@ void health_measure(struct facts *f)
     f->health.cupti_pct = cupti_pct(f);
     f->health.overhead_pct = overhead_pct(f);
     f->health.python_functions = python_functions(t);
-    measure_windows(f);
+    recorded_tell(f);
     launches_measure(f);
 }

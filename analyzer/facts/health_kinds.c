@@ -16,6 +16,7 @@ const struct health_kind health_kinds[] = {
     /* the agent had no memory or disk space, or found no CUPTI */
     {"disk-full", HEALTH_MISSING, 0},
     {"cupti-missing", HEALTH_MISSING, 0},
+    {"cupti-left-off", HEALTH_MISSING, 0},
     {"cupti-start", HEALTH_MISSING, 0},
     {"no-kernels", HEALTH_MISSING, 0},
     {"no-profiler-range", HEALTH_MISSING, 0},

@@ -18,6 +18,8 @@
 int recorded_find(struct facts *f);
 void recorded_cut(struct facts *f);
 void recorded_drop_incomplete_steps(struct facts *f);
+void recorded_tell(
+    struct facts *f); /* recorded_tell.c: fills recorded_pct to unseen_text of the health */
 /* cpu_parts.c */
 bool cpu_is_all(const struct timeline *t); /* no GPU worked, and none should have */
 bool cpu_trace(const struct timeline *t);  /* cpu_trace.c: the same for a trace of another

@@ -22,6 +22,7 @@ struct followed {
     int64_t process;
     bool helper;
     enum sampler_trouble trouble;
+    bool rests;               /* nothing of it is recorded now */
     bool over;                /* there is nothing more to sample */
     int64_t tries;            /* attempts to find its Python */
     int64_t walks;            /* stacks read successfully */

@@ -84,7 +84,9 @@ static int64_t look_at_all(struct sampler *s)
     int64_t now_ns = clock_monotonic_ns(), next = now_ns + IDLE_NS;
     for (size_t i = 0; i < s->followed.n; i++) {
         struct followed *f = &s->followed.at[i];
-        if (!f->over && f->next_ns <= now_ns)
+        if (f->over || f->rests)
+            continue;
+        if (f->next_ns <= now_ns)
             look(s, f, now_ns);
         if (!f->over && f->next_ns < next)
             next = f->next_ns;
@@ -163,6 +165,18 @@ void sampler_works(struct sampler *s, int64_t process)
     struct followed *f = find(s, process);
     if (f && !f->works_ns)
         f->works_ns = clock_monotonic_ns();
+    pthread_mutex_unlock(&s->lock);
+}
+
+void sampler_rest(struct sampler *s, int64_t process, bool rests)
+{
+    pthread_mutex_lock(&s->lock);
+    struct followed *f = find(s, process);
+    if (f && f->rests != rests) {
+        f->rests = rests;
+        f->next_ns = 0;
+        pthread_cond_signal(&s->changed);
+    }
     pthread_mutex_unlock(&s->lock);
 }
 

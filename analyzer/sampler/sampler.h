@@ -58,6 +58,8 @@ struct sampler *sampler_start(const char *hidden_folder);
 void sampler_follow(struct sampler *s, pid_t pid, int64_t process, bool helper);
 /* The process has begun its actual work: from now on it is sampled more often. */
 void sampler_works(struct sampler *s, int64_t process);
+/* While it rests it is not sampled. */
+void sampler_rest(struct sampler *s, int64_t process, bool rests);
 void sampler_forget(struct sampler *s, int64_t process);
 /* Appends the complete samples to `out`; with `all` also those that could still be prolonged. */
 void sampler_take(struct sampler *s, struct samples *out, bool all);

@@ -17,8 +17,8 @@ struct option_spec {
     const char *name; /* long name: "output" for --output */
     char letter;      /* 'o' for -o; 0: none */
     enum option_kind kind;
-    void *value;     /* bool *, const char **, int *, double * */
-    const char *arg; /* name of the value in help: "FILE" */
+    void *value;      /* bool *, const char **, int *, double * */
+    const char *arg;  /* name of the value in help: "FILE" */
     const char *help; /* NULL: the row above says it, and its line names both options */
 };
 

@@ -20,7 +20,7 @@
 
 enum { LEAST_BYTES = 64 << 20, RECORD_SIGNAL = 7 /* kill -s RTMIN+7 PID */ };
 
-static bool force, no_record, modules, armed;
+static bool force, no_record, modules, armed, light, full;
 static const char *output, *device, *metrics;
 static char metrics_path[PATH_MAX];
 static double metrics_every;
@@ -36,11 +36,13 @@ static const struct option_spec options[] = {
     {"device", 0, OPTION_STRING, &device, "NAME", "auto, or virtual[:MODEL] to run without a GPU"},
     {"no-record", 0, OPTION_FLAG, &no_record, NULL, "choose the device but record nothing"},
     {"steps", 0, OPTION_STRING, &steps, "A:B", "keep the steps A to B, counted from 1"},
-    {"delay", 0, OPTION_DOUBLE, &delay, "S", "discard the first S seconds"},
-    {"duration", 0, OPTION_DOUBLE, &duration, "S", "record for S seconds"},
-    {"every", 0, OPTION_STRING, &every, "M", "out of every M steps (or a time such as 60s) ..."},
-    {"window", 0, OPTION_STRING, &window, "N", "... record N steps (or a time such as 2s) in full"},
+    {"delay", 0, OPTION_DOUBLE, &delay, "S", "discard the first S seconds, record for S"},
+    {"duration", 0, OPTION_DOUBLE, &duration, "S", NULL},
+    {"every", 0, OPTION_STRING, &every, "M", "of M steps (or a time as 60s) N (2s) in full"},
+    {"window", 0, OPTION_STRING, &window, "N", NULL},
     {"range", 0, OPTION_STRING, &range, "WHAT", "cuda-profiler (from Start to Stop), none (steps)"},
+    {"light", 0, OPTION_FLAG, &light, NULL, "few steps in full, of others their times: for weeks"},
+    {"full", 0, OPTION_FLAG, &full, NULL, "all steps in full"},
     {"armed", 0, OPTION_FLAG, &armed, NULL, "record only when `gpuprof record` asks for it"},
     {"max-size", 0, OPTION_STRING, &max_size, "SIZE",
      "of the profile: 500M; default 4G, 0: no limit"},
@@ -85,6 +87,10 @@ static void wait_for_end(struct child *c, const struct recorder *r)
     }
 }
 
+/* What the profile says of the windows: nothing, unless gpuprof chose them. */
+static const char *const way_name[] = {
+    [WAY_ASKED] = NULL, [WAY_FULL] = NULL, [WAY_LIGHT] = "light", [WAY_STEADY] = "enough"};
+
 static bool are_off(const char *variable)
 {
     const char *value = getenv(variable);
@@ -105,6 +111,7 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
                                 /* Cutting out the steps needs a copy. */
                                 .max_bytes = steps ? max_bytes / 2 : max_bytes,
                                 .armed = armed,
+                                .way = way_name[plan.way],
                                 .no_samples = are_off("GPUPROF_SAMPLES"),
                                 .report = results.report,
                                 .device_choice = device,
@@ -198,7 +205,12 @@ static int run(int argc, char **argv)
     int as = PLACE_NEW;
     if (argc < 1)
         return usage_error("run: name the program: gpuprof run [options] -- PROGRAM ARGS...");
-    struct run_wish wish = {delay, duration, steps, every, window, range, armed};
+    struct run_wish wish = {
+        delay,  duration,
+        steps,  every,
+        window, range,
+        armed,  light,
+        full,   .all = modules || results.how.step_kernel || (metrics && !light)};
     if (plan_make(&plan, &wish, &e) < 0 || run_environment_check(&e) < 0)
         return usage_error("run: %s", e.text);
     if (armed && no_record)

@@ -164,8 +164,10 @@ struct record_options {
     struct collect_times times; /* all 0: the whole run */
     int64_t max_bytes;          /* of profile and spools; 0: no limit */
     bool armed;                 /* record only windows on request */
-    bool no_samples;            /* do not sample Python's stacks */
-    bool report;                /* for those windows: write the page beside each profile */
+    const char
+        *way; /* "light" or "enough": gpuprof chooses the windows; NULL: all, or the options */
+    bool no_samples; /* do not sample Python's stacks */
+    bool report;     /* for those windows: write the page beside each profile */
     const char *device_choice;
     bool no_gpu; /* as in struct run_device */
     /* Part of the name of a kernel that runs once in each step; every analysis of the profile uses

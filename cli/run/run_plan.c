@@ -1,6 +1,8 @@
 /* Turns options into the windows that agent and collector record. */
 #include "cli/run/run_plan.h"
 
+#include "cli/run/limits.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -64,6 +66,28 @@ static int plan_windows(struct run_plan *p, const struct run_wish *w, struct err
     return 0;
 }
 
+/* Chooses between all, little, and all until enough is known. Options that choose windows decide
+ * otherwise. */
+static int plan_way(struct run_plan *p, const struct run_wish *w, struct err *e)
+{
+    bool chosen = p->window[0] || p->times.delay_ns || p->times.duration_ns || p->times.every_ns;
+    if (w->light && w->full)
+        return err_set(e, "--light and --full exclude each other");
+    if (w->light && chosen)
+        return err_set(
+            e, "--light excludes --armed, --delay, --duration, --steps, --every and --range");
+    if (w->light && w->all)
+        return err_set(e, "--light excludes --step-kernel and --modules");
+    p->way = w->light ? WAY_LIGHT : chosen ? WAY_ASKED : WAY_FULL;
+    if (p->way == WAY_LIGHT)
+        snprintf(p->window, sizeof p->window, "light=%d:0:%d:%d:%d:%d", RUN_LIGHT_STEPS,
+                 RUN_LIGHT_STEPS, RUN_LIGHT_PAUSE, RUN_PAUSE_MS, RUN_LIGHT_PAUSE);
+    else if (p->way == WAY_STEADY)
+        snprintf(p->window, sizeof p->window, "steady=%d:%d:%d:%d:%d:%d", RUN_ENOUGH_STEPS,
+                 RUN_ENOUGH_MS, RUN_WINDOW, RUN_PAUSE, RUN_PAUSE_MS, RUN_WAKE);
+    return 0;
+}
+
 int plan_make(struct run_plan *p, const struct run_wish *w, struct err *e)
 {
     *p = (struct run_plan){.first_step = 0};
@@ -91,5 +115,7 @@ int plan_make(struct run_plan *p, const struct run_wish *w, struct err *e)
             return err_set(e, "--range accepts cuda-profiler and none, not '%s'", w->range);
         strcpy(p->window, none ? "closed" : "profiler");
     }
-    return w->every || w->window ? plan_windows(p, w, e) : 0;
+    if ((w->every || w->window) && plan_windows(p, w, e) < 0)
+        return -1;
+    return plan_way(p, w, e);
 }

@@ -8,11 +8,15 @@
 struct run_wish { /* the options as given; 0 and NULL: not given */
     double delay_s, duration_s;
     const char *steps, *every, *window, *range;
-    bool armed;
+    bool armed, light, full;
+    bool all; /* another option needs all steps: no going light by itself */
 };
+
+enum run_way { WAY_ASKED, WAY_FULL, WAY_LIGHT, WAY_STEADY };
 
 struct run_plan {
     struct collect_times times;
+    enum run_way way;              /* WAY_ASKED: as the options say */
     char window[96];               /* "": all is recorded */
     int64_t first_step, last_step; /* of --steps, from 1; 0, 0: all */
 };

@@ -111,6 +111,8 @@ static void put_facts(struct recording *r)
         collect_put_meta(r->collector, "commit", run_commit());
     if (r->options->step_kernel)
         collect_put_meta(r->collector, "steps.kernel", r->options->step_kernel);
+    if (r->options->way)
+        collect_put_meta(r->collector, "windows.way", r->options->way);
     host_remember_periods(&r->periods);
 }
 

@@ -80,6 +80,8 @@ static void become_run(const struct trial *t, const char *profile, const char *l
     if (marks) {
         v[k++] = "--range";
         v[k++] = "none";
+    } else {
+        v[k++] = "--full";
     }
     v[k++] = "--";
     char **all = realloc(v, (k + n + 1) * sizeof *v);

@@ -278,6 +278,7 @@ void json_health(struct json_tree *j, const struct advice *a)
     else
         tree_num(j, "overhead_pct", a->facts->health.overhead_pct, 3);
     tree_num(j, "recorded_pct", a->facts->health.recorded_pct, 3);
+    tree_num(j, "unseen_pct", a->facts->health.unseen_pct, 3);
     if (a->facts->health.run_steps) {
         tree_int(j, "run_steps", a->facts->health.run_steps);
         tree_num(j, "run_mean_ms", (double)a->facts->health.run_mean_ns / 1e6, 6);

@@ -67,6 +67,8 @@ static void write_step(const struct terminal *t, const struct advice *a)
     term_labelled(t, scope_words(a->facts)->label, INK_BOLD, line.s);
     if (text_rate(&line, a))
         term_labelled(t, "Rate", INK_BOLD, line.s);
+    if (a->facts->health.recorded_short)
+        term_labelled(t, "Recorded", INK_BOLD, a->facts->health.recorded_short);
 }
 
 static size_t write_rows(const struct terminal *t, const struct advice *a,
@@ -114,6 +116,8 @@ static void write_doubts(const struct terminal *t, const struct advice *a, int l
         term_labelled(t, "Careful", INK_WARN, lost.s);
     if (text_profiler(&lost, a))
         term_labelled(t, "Careful", INK_WARN, lost.s);
+    if (a->facts->health.unseen_text)
+        term_labelled(t, "Careful", INK_WARN, a->facts->health.unseen_text);
     if (a->facts->steps.doubt)
         term_labelled(t, "Careful", INK_WARN, a->facts->steps.doubt);
     if (a->facts->health.dropped)

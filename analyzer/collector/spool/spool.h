@@ -320,6 +320,9 @@ uint32_t spool_command(struct spool *s, struct spool_out *out, uint32_t id);
 /* Windows: spool_read_windows reads those by steps, which the agent decides; spool_times_* plan
  * those by time. thin: each increment doubles the distance between windows. */
 void spool_read_windows(struct spool *s);
+bool spool_whole(const struct spool *s); /* all of it is recorded, as far as is known */
+/* It is between windows, whose end only its steps decide. now_ns is the profile's time. */
+bool spool_rests(const struct spool *s, int64_t now_ns);
 void spool_times_begin(struct spool_times *t, int64_t delay_ns, int64_t duration_ns,
                        int64_t every_ns, int64_t window_ns);
 void spool_times_advance(struct spool_times *t, int64_t now_ns, uint32_t thin);

@@ -31,7 +31,23 @@ static struct spool *find_leader(struct spool *const *spools, size_t n, const st
 
 static bool closed(const struct spool *leader, int64_t now_ns)
 {
-    return leader->windows.n && leader->windows.at[leader->windows.n - 1].gpu_end_ns < now_ns;
+    if (!leader->windows.n)
+        return leader->fixed.window == SPOOL_WINDOWS_LIGHT;
+    return leader->windows.at[leader->windows.n - 1].gpu_end_ns < now_ns;
+}
+
+bool spool_rests(const struct spool *s, int64_t now_ns)
+{
+    const struct spool *leader = s->leader ? s->leader : s;
+    return !spool_whole(leader) && closed(leader, now_ns);
+}
+
+/* Must this process, which marks no steps, record nothing now? */
+static bool waits(const struct spool *s, int64_t now_ns)
+{
+    if (spool_leads(s))
+        return false;
+    return s->leader ? closed(s->leader, now_ns) : s->fixed.window == SPOOL_WINDOWS_LIGHT;
 }
 
 /* How many times to double the distance between windows: each time the remaining
@@ -76,7 +92,7 @@ void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_
             continue;
         }
         s->leader = spool_leads(s) ? NULL : find_leader(spools, n, s);
-        tell(s, pause || (s->leader && closed(s->leader, now_ns)));
+        tell(s, pause || waits(s, now_ns));
         atomic_store(&s->h->thin, thin);
     }
 }

@@ -108,6 +108,12 @@ static void put_without_windows(struct spool *s, struct spool_out *out)
                "--window 2s)",
                by_steps && s->h->cupti_version && !atomic_load(&s->h->steps));
     put_health(
+        s, out, 1, "no-marks",
+        "the program marks no steps, so --light recorded nothing in full: mark steps with NVTX "
+        "ranges named step, or choose by time (--every 600s --window 1s)",
+        s->fixed.window == SPOOL_WINDOWS_LIGHT && !s->leader && s->h->cupti_version &&
+            !atomic_load(&s->h->steps));
+    put_health(
         s, out, 1, "no-profiler-range",
         "the program never called cudaProfilerStart, so --range cuda-profiler recorded nothing",
         s->fixed.window == SPOOL_WINDOWS_PROFILER && !s->leader && s->h->cupti_version &&

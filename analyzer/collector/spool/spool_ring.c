@@ -180,7 +180,8 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
                                     [SPOOL_REC_THREAD] = sizeof(struct spool_rec_meta),
                                     [SPOOL_REC_STEP] = sizeof(struct spool_rec_range),
                                     [SPOOL_REC_SILENT] = sizeof(struct spool_rec_silent),
-                                    [SPOOL_REC_LINE] = sizeof(struct spool_rec_line)};
+                                    [SPOOL_REC_LINE] = sizeof(struct spool_rec_line),
+                                    [SPOOL_REC_SEARCH] = sizeof(struct spool_rec_call)};
     if (kind == SPOOL_REC_PAD || kind == SPOOL_REC_STACK)
         return;
     if (kind >= sizeof least || size < least[kind]) {
@@ -206,6 +207,7 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
         put_range(s, out, record);
         break;
     case SPOOL_REC_CALL:
+    case SPOOL_REC_SEARCH:
         put_call(s, out, record);
         break;
     case SPOOL_REC_SILENT:

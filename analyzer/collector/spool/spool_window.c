@@ -53,6 +53,13 @@ void spool_read_windows(struct spool *s)
     s->windows_seen = head;
 }
 
+bool spool_whole(const struct spool *s)
+{
+    if (s->fixed.window != SPOOL_WINDOWS_STEADY)
+        return s->fixed.window == SPOOL_WINDOWS_ALL;
+    return !s->windows.n || (s->windows.n == 1 && s->windows.at[0].end_ns == INT64_MAX);
+}
+
 /* ---- by time ---- */
 
 void spool_times_add(struct spool_times *t, int64_t from_ns, int64_t length_ns)
@@ -126,6 +133,8 @@ bool spool_in_window(const struct spool_out *out, int64_t ns, bool gpu)
     struct spool *s = leader_of(out->from);
     if (ns > s->windows_read_ns) /* a window may have been opened since */
         spool_read_windows(s);
+    if (spool_whole(s))
+        return true;
     return inside(s->windows.at, s->windows.n, ns, gpu);
 }
 
@@ -176,8 +185,7 @@ void spool_note_call(struct spool *s, int64_t start_ns)
 static int64_t find_silent_end_ns(struct spool *s, const struct spool_out *out)
 {
     struct spool_silence *last = s->silences.n ? &s->silences.at[s->silences.n - 1] : NULL;
-    if (s->fixed.window != SPOOL_WINDOWS_ALL || out->times.at.n || out->times.asked ||
-        !s->cupti_told)
+    if (!spool_whole(leader_of(s)) || out->times.at.n || out->times.asked || !s->cupti_told)
         return 0;
     /* the agent noticed this silence; its exact begin is known only now */
     if (last && last->end_ns > s->last_record_ns) {
@@ -293,7 +301,8 @@ void spool_put_recorded(struct spool *s, struct spool_out *out)
                                      .gpu_start_ns = s->late_ns ? -1 : s->row.start_ns,
                                      .gpu_end_ns = INT64_MAX,
                                      .first_step = -1};
-    bool gated = s->fixed.window != SPOOL_WINDOWS_ALL;
+    spool_read_windows(leader_of(s));
+    bool gated = !spool_whole(leader_of(s));
     spool_put_loss(s, out, "cupti-silent",
                    "CUPTI reported nothing for seconds while the program continued: another "
                    "profiler in it may have taken over. If the program called GPU libraries "

@@ -119,6 +119,51 @@ TEST(unfinished_steps_do_not_count)
         ck_assert(!a->facts->steps.at[i].used);
 }
 
+static void block(struct builder *b, int64_t first, int64_t from, int64_t to, int64_t most)
+{
+    struct row_step_block x = {.id = ++b->next_id,
+                               .process = 1,
+                               .first_step = first,
+                               .steps = 1,
+                               .start_ns = from,
+                               .end_ns = to,
+                               .min_ns = most,
+                               .max_ns = most};
+    build_put(b, ROW_STEP_BLOCK, &x);
+}
+
+/* The first window has eight steps; ninety others follow, of which each tenth takes `long_ns`. */
+static const struct advice *chosen(const char *way, int64_t long_ns)
+{
+    struct builder b = build_start();
+    int64_t at = 0;
+    for (int i = 0; i < STEPS; i++)
+        step(&b, (int64_t)i * PERIOD, 0);
+    recorded(&b, 0, STEPS * (int64_t)PERIOD, 0, 0);
+    for (int i = 0; i < 98; i++) {
+        int64_t length = i % 10 == 9 ? long_ns : PERIOD;
+        block(&b, i + 1, at, at + length, length);
+        at += length;
+    }
+    build_meta(&b, "windows.way", way);
+    return build_analyze(&b);
+}
+
+TEST(it_says_what_it_did_not_see)
+{
+    const struct health_facts *h = &chosen("enough", MS(60))->facts->health;
+    ck_assert_int_eq(h->run_steps, 98);
+    ck_assert_ptr_nonnull(strstr(h->recorded_short, "in full steps 1 to 8, "));
+    ck_assert_msg(fabs(h->unseen_pct - 100.0 * 9 * 50 / (98 * 10 + 9 * 50)) < 0.1, "%g",
+                  h->unseen_pct);
+    ck_assert_ptr_nonnull(strstr(h->unseen_text, "at least 9 steps"));
+    ck_assert_ptr_nonnull(strstr(h->unseen_text, "--full"));
+    h = &chosen("light", MS(60))->facts->health;
+    ck_assert_ptr_nonnull(strstr(h->unseen_text, "without `--light`"));
+    h = &chosen("enough", PERIOD)->facts->health;
+    ck_assert(!h->unseen_text && h->unseen_pct < 0.001 && h->recorded_short);
+}
+
 TEST(it_says_how_much_was_recorded)
 {
     struct builder b = two_windows(0);

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""`gpuprof run --light`: a few steps in full, of all others their times.
+
+usage: light.py BUILD
+"""
+import os
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from support import DEVICE, Build, Checks
+
+# CUPTI 13.0.1, which the virtual GPU imitates, is turned off only where this asks for it.
+PAUSES = {"GPUPROF_CUPTI_PAUSES": "1"}
+SMALL = ["--batch", "8", "--data", "fixed"]
+
+
+def ask(profile, query):
+    db = sqlite3.connect(f"file:{profile}?mode=ro", uri=True)
+    row = db.execute(query).fetchone()
+    db.close()
+    return row
+
+
+def run(build, name, *program, options=("--light",), device=DEVICE, **variables):
+    profile = build.path(name + ".gpuprof")
+    done = build.run([build.gpuprof, "run", "-f", *options, "--device", device, "-o", profile, "--", *program], **variables)
+    return profile, done
+
+
+def light(build, checks):
+    profile, done = run(build, "light", build.train, *SMALL, "--steps", "500", **PAUSES)
+    windows, first = ask(profile, "SELECT count(*), min(first_step) FROM recorded")
+    # the window may begin late where other work keeps the loop from being steady, and has 30 steps and the one that leads in
+    checks.check(done.returncode == 0 and windows == 1 and 32 < first < 300, "one window, once the loop is steady", f"{windows}, {first}; {done.stderr}")
+    steps, total = ask(profile, "SELECT (SELECT count(*) FROM step), (SELECT sum(steps) FROM step_block)")
+    checks.check((steps, total) == (31, 500), "31 steps in full, the times of all 500", f"{steps}, {total}")
+    for table in ("api", "range", "library_call"):
+        where = "WHERE family <> 11" if table == "library_call" else ""
+        outside, = ask(profile, f"SELECT count(*) FROM (SELECT * FROM {table} {where}) x, recorded r WHERE x.start_ns NOT BETWEEN r.start_ns AND r.end_ns")
+        checks.check(outside == 0, f"{table}: nothing from outside the window", str(outside))
+    searches, kernels = ask(profile, "SELECT (SELECT count(*) FROM library_call WHERE family = 11), (SELECT count(*) FROM kernel)")
+    checks.check(searches > 0 and kernels > 1000, "searches for algorithms are kept", f"{searches}, {kernels}")
+    found = build.analyze(profile)
+    checks.check(not found["findings"] or found["findings"][0]["rule"] != "cudnn-algorithm", "... and nothing is concluded from their absence",
+                 str(found["findings"]))
+    checks.check(found["health"]["run_steps"] == 500 and 0 < found["health"]["recorded_pct"] < 50, "how much was recorded is said",
+                 str(found["health"]))
+    said = done.stderr.replace("\ngpuprof:", "").split()
+    checks.check(" ".join(said).find(f"in full steps {first} to {first + 30},") > 0, "... in one line of the summary", done.stderr)
+
+
+def not_possible(build, checks):
+    """A CUPTI that must not be turned off is not turned on, and programs without marks have no windows."""
+    profile, done = run(build, "off", build.train, *SMALL, "--steps", "120")
+    kernels, total = ask(profile, "SELECT (SELECT count(*) FROM kernel), (SELECT sum(steps) FROM step_block)")
+    checks.check((done.returncode, kernels, total) == (0, 0, 120) and "--light did not turn it" in done.stderr,
+                 "CUPTI 13.0.1 stays off, and the summary says so", f"{kernels}, {total}, {done.stderr}")
+    profile, done = run(build, "unmarked", build.train, *SMALL, "--steps", "40", "--no-nvtx", **PAUSES)
+    kernels, = ask(profile, "SELECT count(*) FROM kernel")
+    checks.check(done.returncode == 0 and kernels == 0 and "marks no steps" in done.stderr, "no marks: the summary says what to do", done.stderr)
+    for option in ("--full", "--armed", "--steps=1:2", "--delay=1", "--range=none", "--modules"):
+        _, done = run(build, "wrong", "true", options=("--light", option))
+        checks.check(done.returncode == 2 and len(done.stderr.splitlines()) == 1, f"--light {option}: one line, status 2", done.stderr)
+
+
+def main():
+    build, checks = Build(sys.argv[1]), Checks()
+    light(build, checks)
+    not_possible(build, checks)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
