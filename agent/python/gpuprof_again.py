@@ -112,6 +112,8 @@ class Reads:
             if own.get("training") and own.get("p"):
                 raise Unknown  # dropout
             for name, value in own.items():
+                if name == "_buffers" and own.get("training") and type(one) in norms():
+                    continue  # written while training, and not read
                 if name in ("_parameters", "_buffers"):
                     self.add({k: v for k, v in value.items() if v is not None}, DEEPEST - 1)
                 elif name not in plain:
@@ -187,6 +189,12 @@ def vars_of(thing):
 def plain_names():
     """Of the attributes that PyTorch gives each module."""
     return set(attributes(torch.nn.Module(), "__dict__"))
+
+
+@functools.cache
+def norms():
+    """PyTorch's batch normalisations."""
+    return {vars(torch.nn).get(name) for name in ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm")}
 
 
 @functools.cache

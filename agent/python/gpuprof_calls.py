@@ -7,6 +7,7 @@ import weakref
 facts = hook.here["facts"]
 fact, guarded = hook.fact, hook.guarded
 torch = hook.torch
+same = hook.here["same"]
 
 # Attribute names of DistributedDataParallel and of torch.compile.
 MOST_NAMED, WRAPPED = 8192, ("module", "_orig_mod")
@@ -96,6 +97,9 @@ def find_frozen(root):
 def called(module, *args, **named):
     if id(module) not in names:
         name_modules(module)
+    same.called(module, args, named)
+    if passes >= PASSES:
+        return
     if id(module) in frozen:
         note_frozen(frozen[id(module)], tensors_in(args, named))
     elif torch.is_grad_enabled():
@@ -152,8 +156,11 @@ def at_backward():
         fact(facts.TORCH_MODULES_REPEATED, f"{names[most]}, {calls.count} times{how} at {calls.place}")
     counted.clear()
     passes += 1
+    same.at_backward()
     if passes == PASSES:
         tell_frozen()
+        frozen.clear()
+    if passes >= PASSES and same.over:
         stop_looking()
 
 
@@ -175,6 +182,7 @@ def stop_looking():
         undo_look = None
         counted.clear()
         frozen.clear()
+        same.stop()
 
 
 def look():

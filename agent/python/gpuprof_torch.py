@@ -13,6 +13,7 @@ gpuprof_memory.py   memory of the GPU, and allocations that fail
 gpuprof_calls.py    modules: names, repeated calls, those that do not learn
 gpuprof_again.py    functions that compute again what they have computed
 gpuprof_passes.py   backward passes through one graph
+gpuprof_same.py     modules that are called again with the same tensors
 gpuprof_unused.py   gradients that nobody uses
 gpuprof_apply.py    settings
 gpuprof_compile.py  torch.compile
@@ -296,7 +297,7 @@ def install(module, itself):
     torch, this = module, itself
     torch_folder = os.path.dirname(module.__file__) + os.sep
     only_steps = os.environ.get("GPUPROF_HOOK") == "steps"
-    for name in ("facts", "apply", "data", "compile", "switches", "ranks", "calls", "again", "passes", "unused", "numbers", "memory", "train"):
+    for name in ("facts", "apply", "data", "compile", "switches", "ranks", "again", "same", "calls", "passes", "unused", "numbers", "memory", "train"):
         load(name)
     hook_torch()
     awaited = {**here["data"].awaited(), **here["train"].awaited()}

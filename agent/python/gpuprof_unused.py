@@ -204,7 +204,7 @@ def look(args):
 
 
 def reason(unused, rests):
-    """Of all these weights: what is said of them must hold for each."""
+    """What holds for each of these weights."""
     if any(i in owners and i not in rests for i in unused):
         return facts.UNUSED_ZEROED
     return facts.UNUSED_AT_REST if unused & rests else facts.UNUSED_OWNERLESS

@@ -107,6 +107,8 @@ struct remedy_object {
     X(SEQUENCE, "sequence")                 /* ... and takes whole sequences as well */            \
     X(FROZEN, "frozen")                     /* no weight of it learns or changes */                \
     X(SAME_INPUT, "same_input")             /* it gets the same tensors again */                   \
+    X(IN_A_STEP, "in_a_step")               /* ... within a step, and its weights learn */         \
+    X(PARAMETRIZED, "parametrized")         /* it computes a weight from others (parametrize) */   \
     X(IN_MODULES, "in_modules")             /* the work is launched in calls of modules */         \
     X(NO_SYNC_USED, "no_sync_used")         /* the program calls no_sync() */
 

@@ -66,6 +66,80 @@ TEST(of_one_batch)
     ck_assert_str_eq(o->title, "Keep what Net.positions() computes from the same tensors");
 }
 
+/* Steps of 10 ms: a generator of 2 ms runs twice for one noise, with a backward pass of 3 ms, and a weight is
+ * normalised twice, for 1 ms and as much backward. */
+static const struct outcome *modules(const char *told, enum verdict verdict)
+{
+    struct builder b = build_start();
+    int64_t made = line_in(&b, "made.0 (Linear)", "Generator.forward", 5),
+            weight = line_in(&b, "cell.parametrizations.weight.0 (_WeightNorm)", "Net.forward", 9);
+    build_meta(&b, "torch.version", "2.14.1");
+    if (told)
+        build_meta(&b, "torch.modules.again", told);
+    launches_have_lines(&b, MS(100), MS(100 + 10 * CASE_STEPS) - 1);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100 + 10 * i);
+        for (int k = 0; k < 2; k++) {
+            launch_from(&b, SPOOL_LINE_OWN, made, at + US(100 * k));
+            build_kernel(&b, case_gemm, at + US(10 + 100 * k), at + US(20) + MS(2 * k), MS(2));
+            launch_from(&b, SPOOL_LINE_OWN, weight, at + US(50 + 100 * k));
+            build_kernel(&b, "weight_norm_fwd", at + US(60 + 100 * k), at + MS(4.1 + 0.5 * k),
+                         US(500));
+        }
+        launch_from(&b, SPOOL_LINE_FORWARD, made, at + US(300));
+        build_kernel(&b, case_gemm, at + US(310), at + MS(5.2), MS(3));
+        for (int k = 0; k < 2; k++) {
+            launch_from(&b, SPOOL_LINE_FORWARD, weight, at + US(350 + 50 * k));
+            build_kernel(&b, "weight_norm_bwd", at + US(360 + 50 * k), at + MS(8.3 + 0.5 * k),
+                         US(500));
+        }
+        build_range(&b, "step", at, at + MS(10));
+    }
+    return case_verdict(build_analyze(&b), "computed-again", verdict);
+}
+
+/* One of two calls: half of the forward work. */
+TEST(of_a_module)
+{
+    const struct outcome *o = modules("made (Generator), 4 of 8 at train.py:23", RULE_FIRES);
+    ck_assert_str_eq(o->title, "Keep what made (Generator) computes from the same tensors");
+    ck_assert_str_eq(o->remedy.object.place, "train.py:23");
+    case_said(o, CONDITION_IN_A_STEP, true);
+    case_said(o, CONDITION_PARAMETRIZED, false);
+    ck_assert_int_ge(o->saves_high_ns, MS(1.9));
+    ck_assert_int_le(o->saves_high_ns, MS(2.5));
+}
+
+/* Half of it, forward and backward. */
+TEST(of_a_computed_weight)
+{
+    const struct outcome *o = modules(
+        "cell.parametrizations.weight (ParametrizationList), 8 of 16 at train.py:9", RULE_FIRES);
+    case_said(o, CONDITION_PARAMETRIZED, true);
+    ck_assert_int_ge(o->saves_high_ns, MS(0.9));
+    ck_assert_int_le(o->saves_high_ns, MS(1.5));
+}
+
+TEST(of_two_modules)
+{
+    const struct outcome *o =
+        modules("cell.parametrizations.weight (ParametrizationList), 8 of 16; made (Generator), "
+                "4 of 8 at train.py:9",
+                RULE_FIRES);
+    ck_assert_str_eq(o->title, "Keep what made (Generator) computes from the same tensors");
+    ck_assert_ptr_nonnull(strstr(o->summary, "as other modules are"));
+}
+
+/* What nobody can read as such a fact says nothing. */
+TEST(of_a_damaged_fact)
+{
+    modules("made", RULE_CANNOT_TELL);
+    modules("made (Generator), of", RULE_CANNOT_TELL);
+    modules("made (Generator), 4 of 0 at train.py:23", RULE_CANNOT_TELL);
+    modules("made (Generator), 9 of 8; ; at train.py:23", RULE_CANNOT_TELL);
+    modules(NULL, RULE_CANNOT_TELL);
+}
+
 TEST(of_no_function)
 {
     struct builder b = loop("none of 3 functions", "Net.positions");

@@ -1,9 +1,10 @@
-/* Fires if functions of the program compute again what they have computed from the same tensors. */
+/* Fires if functions or modules of the program compute again what they have computed from the same
+ * tensors. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/host.h"
-#include "analyzer/queries/training/computed.h"
+#include "analyzer/queries/kernels/computed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ struct again {
     bool *ops, *calls; /* what goes: GPU work, and its launches */
     int64_t *by_line;  /* by index in timeline.stacks */
     uint32_t largest;  /* the line with most of it */
+    size_t module; /* that line is in this module of `told`; QUERY_SAME_MODULES: in a function */
 };
 
 static enum query_take takes(const struct facts *f, uint32_t op, const void *marks)
@@ -28,15 +30,20 @@ static void mark(const struct facts *f, struct again *a)
     int64_t owed = 0, most = 0;
     for (uint32_t i = 0; i < f->tl->op_count; i++) {
         const struct op *o = &f->tl->ops[i];
-        if (!query_used(f, i) || o->api == TL_NONE || !query_computes_again(f, &a->told, i))
+        size_t module;
+        int64_t pct = query_used(f, i) && o->api != TL_NONE
+                          ? query_computes_again(f, &a->told, i, &module)
+                          : 0;
+        if (pct <= 0)
             continue;
         uint32_t stack = tl_line_stack(tl_op_line(f->tl, i));
         a->by_line[stack] += o->end_ns - o->start_ns;
         if (a->by_line[stack] > most) {
             most = a->by_line[stack];
             a->largest = stack;
+            a->module = module;
         }
-        owed += a->told.pct;
+        owed += pct;
         if (owed < 100)
             continue;
         owed -= 100;
@@ -53,6 +60,29 @@ static bool cannot_tell(const struct query_computed *told, struct outcome *o)
              "(gpuprof run "
              "records it of PyTorch programs, from Python 3.11 on, unless they compile)";
     return true;
+}
+
+/* Of a module: which, and where it is called again. */
+static void describe_module(const struct facts *f, struct arena *arena, const struct again *a,
+                            struct outcome *o, int64_t cost)
+{
+    const struct query_same *s = &a->told.modules[a->module];
+    const char *place = s->module.place;
+    o->title = arena_printf(arena, "Keep what %s computes from the same tensors", s->module.name);
+    o->remedy.object.place = place;
+    o->remedy.conditions[CONDITION_IN_A_STEP] = true;
+    o->remedy.conditions[CONDITION_PARAMETRIZED] = s->parametrized;
+    outcome_evidence(o, "of its calls that read the same as one before in their forward pass",
+                     100.0 * (double)s->again / (double)s->calls, "%", NULL);
+    outcome_fires(o, cost,
+                  arena_printf(arena,
+                               "%s is called again%s%s%s with the same tensors, unchanged, and the "
+                               "same weights: %lld of %lld calls in the steps that were looked at. "
+                               "That takes %s of the GPU's time %s, work and idle",
+                               s->module.name, place ? " at " : "", place ? place : "",
+                               a->told.module_count > 1 ? ", as other modules are," : "",
+                               (long long)s->again, (long long)s->calls, time_text(arena, cost),
+                               scope_words(f)->per));
 }
 
 /* The line with most of the work, and the function that it is in, which the title names. */
@@ -90,7 +120,7 @@ static void check_computed_again(const struct facts *f, struct arena *arena, str
     if (cannot_tell(&a.told, o))
         return;
     o->why = "no function that launches work computes again from the same tensors";
-    if (!a.told.names)
+    if (!a.told.names && !a.told.module_count)
         return;
     a.ops = arena_array(arena, f->tl->op_count + 1, sizeof *a.ops);
     a.calls = arena_array(arena, f->tl->api_count + 1, sizeof *a.calls);
@@ -101,7 +131,8 @@ static void check_computed_again(const struct facts *f, struct arena *arena, str
     struct query_ops ops = query_ops_of(f, takes, a.ops);
     ops.idle_ns = query_idle_before(f, a.ops);
     int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns);
-    o->why = arena_printf(arena, "what %s compute again takes %s %s", a.told.names,
+    o->why = arena_printf(arena, "what %s compute again takes %s %s",
+                          a.told.names ? a.told.names : a.told.modules[0].module.name,
                           time_text(arena, cost), scope_words(f)->per);
     if (cost * QUERY_SOME < f->step_ns)
         return;
@@ -112,7 +143,10 @@ static void check_computed_again(const struct facts *f, struct arena *arena, str
     outcome_evidence_per(o, "GPU time of what is computed again", ms(per_step(f, ops.busy_ns)),
                          "ms", "SELECT * FROM line_gpu_time LIMIT 20");
     outcome_evidence_per(o, "its launches", (double)each_step(f, ops.count), "count", NULL);
-    describe(f, arena, &a, o, cost);
+    if (a.module < a.told.module_count)
+        describe_module(f, arena, &a, o, cost);
+    else
+        describe(f, arena, &a, o, cost);
     outcome_example_op(o, f->tl, ops.longest, "longest of it");
 }
 
@@ -123,7 +157,8 @@ const struct rule rule_computed_again = {
     .check = check_computed_again,
     .looks_for = "Functions of the program that launch work, a tenth of the step in all, and of "
                  "whose calls half or more could read the same tensors as a call before, none of "
-                 "which was written since.",
+                 "which was written since; modules of which a fifth of the calls or more could, in "
+                 "one forward pass.",
     .doc =
         "Positions, angles, features of a fixed geometry, embeddings of the same words and weights "
         "that are rounded or normalised depend on no batch, and need computing once, or once per "
@@ -133,7 +168,12 @@ const struct rule rule_computed_again = {
         "and unwritten, all other values equal, and no name in it draws random numbers, the result "
         "is the same. A function that reads a batch is never named, and neither are single lines "
         "of "
-        "it: move such work into a function of its own, and keep what that returns.",
+        "it: move such work into a function of its own, and keep what that returns. Of modules "
+        "that learn it looks at calls within one forward pass: a generator that runs twice for the "
+        "same noise, a model that is asked twice about one batch, a weight that is normalised "
+        "anew for each point in time. Dropout and other modules that draw numbers, those with "
+        "hooks, "
+        "and those of other packages are left out.",
     .remedy = {.action = ACTION_KEEP_RESULTS, .object.kind = OBJECT_CALL},
     .tips = {{"keep-constants", "Compute once what depends on no batch", NULL}},
 };

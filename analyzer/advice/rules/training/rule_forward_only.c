@@ -3,7 +3,7 @@
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/kernels/modules.h"
-#include "analyzer/queries/training/computed.h"
+#include "analyzer/queries/kernels/computed.h"
 #include "analyzer/queries/training/eval.h"
 #include "base/keymap.h"
 #include "wire/fact_keys.h"
@@ -57,10 +57,11 @@ static uint32_t line_of(struct pass *p, uint32_t op)
 {
     const struct op *o = &p->f->tl->ops[op];
     uint32_t line = tl_op_line(p->f->tl, op);
+    size_t module;
     bool counts = line && p->f->tl->stacks[tl_line_stack(line)].line > 0 && query_used(p->f, op) &&
                   o->api != TL_NONE && query_is_optimizer(p->f, op) == QUERY_NO &&
                   !(p->evaluating && p->evaluating[o->api]) &&
-                  !query_computes_again(p->f, &p->again, op);
+                  !query_computes_again(p->f, &p->again, op, &module);
     return counts ? first_row(p, tl_line_stack(line)) : TL_NONE;
 }
 
