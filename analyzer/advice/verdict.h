@@ -51,6 +51,9 @@ const char *verdict_with_records(struct advice *a, const char *why);
 /* Returns " 41.0 ms of 62.0 ms per step: memory_map() train.py:9, ...", the line that takes most of
  * the step besides the model's own computing, or "". It needs at least a tenth of the step. */
 const char *verdict_line(struct advice *a);
+/* " By line: 54 % train.py:8, in torch.Sequential.forward (computes); ...", the lines that take a tenth of the step and more; "":
+ * none. */
+const char *verdict_computing_lines(struct advice *a);
 const char *verdict_other_line(struct advice *a); /* the same in steps that do not count */
 /* For programs that compute without a GPU: with steps, and without (verdict_cpu.c). */
 void verdict_cpu(struct advice *a);

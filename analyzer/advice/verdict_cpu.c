@@ -201,11 +201,12 @@ static const char *seen_text(const struct advice *a)
 
 static const char *why_text(struct advice *a)
 {
+    const char *lines = verdict_line(a);
+    lines = *lines ? lines : verdict_computing_lines(a);
     return arena_printf(
         &a->arena, "%sThe %s %s: %s.%s%s%s%s%s", seen_text(a),
         analysis_by_mean(a->facts) ? "average" : "median", scope_words(a->facts)->unit,
-        parts_text(a), verdict_line(a), threads_text(a), beside_text(a),
-        a->facts->cpu_ranks.text ? " " : "",
+        parts_text(a), lines, threads_text(a), beside_text(a), a->facts->cpu_ranks.text ? " " : "",
         a->facts->cpu_ranks.text ? arena_printf(&a->arena, "%s.", a->facts->cpu_ranks.text) : "");
 }
 
@@ -348,14 +349,16 @@ void verdict_cpu_no_steps(struct advice *a)
         hook      ? "Record again with CPython 3.9 or newer, and without its options -I, -E and -S."
         : !python ? "Mark the loop with NVTX ranges named 'step', or with gpuprof_step_begin() and "
                     "gpuprof_step_end() of gpuprof.h; then record again."
-        : torch ? "Record a run of several steps: gpuprof recognises an optimizer's step() and the "
-                  "batches of a DataLoader; mark any other loop with NVTX ranges named 'step' (the "
-                  "nvtx package)."
-                : "The program does not use PyTorch: mark the loop with NVTX ranges named 'step' "
-                  "(the nvtx package), and record again.";
+        : torch
+            ? "Record a run of several steps: gpuprof recognises an optimizer's step(), backward "
+              "passes and the batches of a DataLoader; mark any other loop with NVTX ranges named "
+              "'step' (the "
+              "nvtx package)."
+            : "The program does not use PyTorch: mark the loop with NVTX ranges named 'step' "
+              "(the nvtx package), and record again.";
     const char *why = hook    ? hook
-                      : torch ? "The program imported PyTorch, but repeated no optimizer step and "
-                                "no DataLoader loop, and used no GPU."
+                      : torch ? "The program imported PyTorch, but repeated no optimizer step, no "
+                                "backward pass and no DataLoader loop, and used no GPU."
                               : "The program marked no step and used no GPU.";
     verdict_not_enough(a, "Not enough data: gpuprof found no repeating step, and so no loop.", why,
                        next);

@@ -2,6 +2,7 @@
  * it. */
 #include "analyzer/advice/verdict.h"
 #include "analyzer/queries/lines.h"
+#include "analyzer/queries/query.h"
 #include "base/size.h"
 
 const char *verdict_line(struct advice *a)
@@ -18,6 +19,23 @@ const char *verdict_line(struct advice *a)
         &a->arena, " %s of %s %s pass in %s%s%s.", time_words(ns, sizeof ns, c.ns),
         time_words(step, sizeof step, f->step_ns), scope_words(f)->per,
         query_cause_text(&c, &a->arena), *worker ? "; its workers make batches in " : "", worker);
+    return out ? out : "";
+}
+
+enum { LINES_NAMED = 3 };
+
+const char *verdict_computing_lines(struct advice *a)
+{
+    const struct facts *f = a->facts;
+    const struct lines *l = facts_lines(f, LINES_STEP);
+    const char *list = "";
+    char text[512];
+    for (size_t i = 0; i < l->count && i < LINES_NAMED && list; i++)
+        if (l->at[i].ns * QUERY_SOME >= f->step_ns)
+            list = arena_printf(&a->arena, "%s%s%.0f %% %s", list, *list ? "; " : "",
+                                100.0 * (double)l->at[i].ns / (double)f->step_ns,
+                                line_text(&l->at[i], text, sizeof text));
+    const char *out = list && *list ? arena_printf(&a->arena, " By line: %s.", list) : "";
     return out ? out : "";
 }
 

@@ -231,6 +231,8 @@ static int without_marks(struct facts *f)
 {
     if (f->on_cpu && steps_from_batches(f) < 0)
         return -1;
+    if (f->on_cpu && !f->steps.count && steps_from_passes(f) < 0)
+        return -1;
     return f->steps.count ? 0 : steps_from_window(f);
 }
 

@@ -24,6 +24,9 @@ int steps_median_detected(const struct detected *d, int64_t *median);
 /* steps_batches.c. If no step is marked and no GPU worked: steps from one batch of a loader to the
  * next. count stays 0 if there are too few. */
 int steps_from_batches(struct facts *f);
+/* steps_passes.c. If there are none of these either: steps from one backward pass to the next. count stays 0 if there are too
+ * few. */
+int steps_from_passes(struct facts *f);
 /* steps_window.c. If no step repeats: one step that covers the window. count
  * stays 0 if no GPU worked. */
 int steps_from_window(struct facts *f);
