@@ -24,11 +24,13 @@ frozen = {}  # id of a module that does not learn, as none inside it does: its F
 
 class Calls:
     """Calls of one module in one forward pass. in_turn: each gets what an earlier one computed.
-    sequences: the module is a recurrent layer, which takes a whole sequence in one call."""
+    sequences: the module is a recurrent layer, which takes a whole sequence in one call; cell: it is one point in time of
+    such a layer."""
 
     def __init__(self, module, learns):
         self.count, self.place, self.learnt, self.in_turn = 0, "", learns, False
         self.sequences = isinstance(module, getattr(torch.nn, "RNNBase", ()))
+        self.cell = isinstance(module, getattr(torch.nn, "RNNCellBase", ()))
 
 
 class Frozen:
@@ -152,7 +154,8 @@ def at_backward():
     if often and facts.TORCH_MODULES_REPEATED not in hook.known:
         most = max(often, key=lambda i: counted[i].count)
         calls = counted[most]
-        how = (", in turn" if calls.in_turn else "") + (", takes sequences" if calls.sequences else "")
+        how = "".join(words for is_so, words in ((calls.in_turn, ", in turn"), (calls.sequences, ", takes sequences"),
+                                                 (calls.cell, ", a cell")) if is_so)
         fact(facts.TORCH_MODULES_REPEATED, f"{names[most]}, {calls.count} times{how} at {calls.place}")
     counted.clear()
     passes += 1

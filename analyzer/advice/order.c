@@ -188,6 +188,8 @@ static bool answers_line(const struct facts *f, const struct outcome *o,
         return true;
     if (o->rule->about_input)
         return f->on_cpu ? query_line_of_input(c->line) : query_line_loads(c->line);
+    if (o->rule->about_update && query_line_updates(c->line))
+        return true;
     return !f->on_cpu && (o->rule->host_pace || (o->rule->no_core && c->starved_ns * 2 > c->ns));
 }
 

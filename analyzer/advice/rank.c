@@ -139,19 +139,27 @@ static int64_t at_most(int64_t v, int64_t limit)
     return v < limit ? v : limit;
 }
 
+enum {
+    OF_GPU = HAVE_KERNELS | HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_API | HAVE_SYNC | HAVE_EVENTS |
+             HAVE_CALLS | HAVE_DEVICE | HAVE_MEMSETS | HAVE_COLLECTIVES | HAVE_NODES
+};
+
+/* Returns what the rule needs of this program (bits of enum have). */
+static uint32_t needs_of(const struct facts *f, const struct rule *r)
+{
+    return r->needs & ~(f->on_cpu && r->asks_cpu ? (uint32_t)OF_GPU : 0);
+}
+
 bool outcome_wants_gpu(const struct facts *f, const struct outcome *o)
 {
-    return f->on_cpu && o->verdict == RULE_CANNOT_TELL &&
-           o->rule->needs & (HAVE_KERNELS | HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_API | HAVE_SYNC |
-                             HAVE_EVENTS | HAVE_CALLS | HAVE_DEVICE | HAVE_MEMSETS |
-                             HAVE_COLLECTIVES | HAVE_NODES);
+    return f->on_cpu && o->verdict == RULE_CANNOT_TELL && needs_of(f, o->rule) & OF_GPU;
 }
 
 static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most_ns)
 {
     if (analysis_of_window(a->facts) && !o->rule->in_window)
         have &= ~(uint32_t)HAVE_STEPS;
-    uint32_t missing = o->rule->needs & ~have;
+    uint32_t missing = needs_of(a->facts, o->rule) & ~have;
     if (missing) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = outcome_wants_gpu(a->facts, o) ? "it checks GPU work, and this run had none"

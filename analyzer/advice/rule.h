@@ -34,10 +34,13 @@ struct rule {
                               apply */
     struct remedy remedy;  /* what to do, as far as it is the same for every program */
     struct program_facts program;
-    bool about_input; /* about how batches are made, not about what is done with them */
-    bool cheaper;     /* makes computing cheaper; otherwise it removes time that the program
+    /* Also asked of a program that computes without a GPU (facts.on_cpu): it then needs no GPU's work. */
+    bool asks_cpu;
+    bool about_input;  /* about how batches are made, not about what is done with them */
+    bool about_update; /* about the optimizer's step */
+    bool cheaper;      /* makes computing cheaper; otherwise it removes time that the program
                          loses */
-    bool no_core;     /* its finding: the training thread lacks a core */
+    bool no_core;      /* its finding: the training thread lacks a core */
     /* Only names what costs the time, for cases in which no other rule knows a remedy. It gives way
      * to a rule of the same group that does (order.c). */
     bool stands_in;

@@ -179,11 +179,15 @@ const struct dialect dialect_pytorch = {
                 "elements one operation on the whole tensor}}}",
             [ACTION_CALL_ONCE] =
                 "{?sequence:give it the whole sequence in one call: PyTorch's recurrent layers "
-                "loop inside}{?in_turn:what does not need the call before (an embedding, the "
+                "loop inside}{?cell:give the layer of this cell (nn.LSTM of nn.LSTMCell, nn.GRU of "
+                "nn.GRUCell) the whole sequence in one call, if no step in between computes its "
+                "next input from its output}{?in_turn:what does not need the call before (an "
+                "embedding, the "
                 "product of inputs and weights) can be computed for all {times} at once, before "
-                "the loop; torch.compile or a CUDA graph for the rest}{!sequence:{!in_turn:stack "
+                "the loop; torch.compile or a CUDA graph for the "
+                "rest}{!sequence:{!cell:{!in_turn:stack "
                 "the inputs of the {times} calls along the batch (torch.stack, flatten(0, 1)), "
-                "call it once, and unflatten the result}}",
+                "call it once, and unflatten the result}}}",
             [ACTION_DETACH_STATE] =
                 "state = state.detach() before the next step uses it, total += loss.detach(), and "
                 "backward() without retain_graph=True",

@@ -220,7 +220,7 @@ int64_t query_cause_in_model(const struct facts *f)
 {
     struct query_cause c = query_cause(f);
     const int64_t *part = c.line ? c.line->part_ns : NULL;
-    if (!f->on_cpu || !c.line || c.line->ns <= 0)
+    if (!f->on_cpu || !c.line || c.line->ns <= 0 || query_line_updates(c.line))
         return 0;
     int64_t in = part[PART_FORWARD] + part[PART_BACKWARD] + part[PART_OPTIMIZER];
     return (int64_t)((double)c.ns * (double)in / (double)c.line->ns);

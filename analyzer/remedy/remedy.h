@@ -105,6 +105,7 @@ struct remedy_object {
     X(GRAPHS_ASKED, "graphs_asked")         /* ... and was asked for CUDA graphs */                \
     X(IN_TURN, "in_turn")                   /* each call gets what the one before computed */      \
     X(SEQUENCE, "sequence")                 /* ... and takes whole sequences as well */            \
+    X(CELL, "cell")                         /* ... and is one point in time of such a layer */     \
     X(FROZEN, "frozen")                     /* no weight of it learns or changes */                \
     X(SAME_INPUT, "same_input")             /* it gets the same tensors again */                   \
     X(IN_A_STEP, "in_a_step")               /* ... within a step, and its weights learn */         \

@@ -1,5 +1,6 @@
 /* Cases of the rule debug-switches: when it fires, when it is silent or suppressed, and when it
  * cannot tell. */
+#include "tests/rules/cpu.h"
 #include "tests/unit/rule_case.h"
 
 static void fill_blocking(struct builder *b, int64_t at)
@@ -149,4 +150,19 @@ TEST(test_filled)
             ck_assert_int_ge(o->saves_mid_ns, US(20 * 75));
         }
     }
+}
+
+/* The mode costs time within the passes of a CPU as well; how much of it is not known. */
+TEST(test_anomaly_detection_on_a_cpu)
+{
+    struct builder b = cpu_training("12 tensors, 1000 numbers, float32, on cpu", 1);
+    build_meta(&b, "torch.anomaly_mode", "False");
+    case_verdict(build_analyze(&b), "debug-switches", RULE_SILENT);
+    b = cpu_training("12 tensors, 1000 numbers, float32, on cpu", 1);
+    build_meta(&b, "torch.anomaly_mode", "True");
+    build_meta(&b, "torch.anomaly_mode.where", "train.py:2");
+    const struct outcome *o = case_first(build_analyze(&b), "debug-switches", MS(8));
+    ck_assert_int_eq(o->remedy.action, ACTION_STOP_ANOMALY_DETECTION);
+    ck_assert_str_eq(o->remedy.object.place, "train.py:2");
+    ck_assert(o->upper_bound);
 }

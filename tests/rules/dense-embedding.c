@@ -1,5 +1,6 @@
 /* Cases of the rule dense-embedding: when it fires, when it is silent, and when it cannot tell. No
  * trainer plants it: it only occurs in Python programs. */
+#include "tests/rules/cpu.h"
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 
@@ -43,4 +44,34 @@ TEST(test_embedding)
         case_verdict(with(&b, fine[i]), "dense-embedding", RULE_SILENT);
     }
     case_verdict(case_advice(case_busy), "dense-embedding", RULE_CANNOT_TELL);
+}
+
+/* Three quarters of the numbers are the table's: 1.5 of the optimizer's 2 ms, and no more for the zeros of its gradient. */
+TEST(test_dense_embedding_on_a_cpu)
+{
+    struct builder b = cpu_training("3 tensors, 1000000 numbers, float32, on cpu", 1);
+    build_meta(&b, "torch.embedding", "75000 rows of 10, 64 looked up, sparse=False at train.py:7");
+    const struct outcome *o = case_first(build_analyze(&b), "dense-embedding", MS(3));
+    ck_assert_str_eq(o->remedy.object.place, "train.py:7");
+    b = cpu_training("3 tensors, 1000000 numbers, float32, on cpu", 1);
+    build_meta(&b, "torch.embedding", "75000 rows of 10, 64 looked up, sparse=True at train.py:7");
+    case_verdict(build_analyze(&b), "dense-embedding", RULE_SILENT);
+}
+
+/* The line of the optimizer's step only names the same time. */
+TEST(test_dense_embedding_answers_the_update)
+{
+    struct builder b = cpu_training("3 tensors, 1000000 numbers, float32, on cpu", 1);
+    build_meta(&b, "torch.embedding",
+               "100000 rows of 10, 64 looked up, sparse=False at train.py:7");
+    int64_t loop = stack_of(&b, "/home/me/train.py", "<module>", 20);
+    int64_t step = stack_below(&b, loop, "/x/lib/python3.11/site-packages/torch/optim/adam.py",
+                               "Adam.step", 200);
+    for (int i = 0; i < CPU_STEPS; i++)
+        for (int k = 0; k < 4; k++)
+            look_at(&b, step, cpu_step_ns(i) + MS(8) + US(500) * k + US(250));
+    const struct advice *a = build_analyze(&b);
+    case_first(a, "dense-embedding", MS(4));
+    ck_assert_int_ne(case_outcome(a, "slow-line")->verdict, RULE_FIRES);
+    ck_assert_int_eq(a->class, VERDICT_CPU);
 }

@@ -1,5 +1,6 @@
 /* Cases of the rule double-precision: when it fires, when it is silent, and when it cannot tell. No
  * trainer plants it: the trainers compute in FP32 and below. */
+#include "tests/rules/cpu.h"
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 
@@ -75,4 +76,13 @@ TEST(test_double)
     ck_assert_str_eq(o->remedy.object.place, "train.py:6");
     case_verdict(with_weights(&b, fill_update, "float32"), "double-precision", RULE_SILENT);
     case_cannot_tell(fill_products, "api", "double-precision");
+}
+
+TEST(test_double_precision_on_a_cpu)
+{
+    struct builder b = cpu_training("12 tensors, 1000 numbers, float32, on cpu", 1);
+    case_verdict(build_analyze(&b), "double-precision", RULE_SILENT);
+    b = cpu_training("12 tensors, 1000 numbers, float64, on cpu", 1);
+    const struct outcome *o = case_first(build_analyze(&b), "double-precision", MS(5));
+    ck_assert(o->upper_bound);
 }

@@ -1,5 +1,6 @@
 /* Cases of the rule growing-graph: when it fires, when it is silent, and when it cannot tell. No
  * trainer plants it: the graph that grows is autograd's. */
+#include "tests/rules/cpu.h"
 #include "tests/unit/rule_case.h"
 
 /* Steps of 10 kernels; each has `more` than the one before it, and where `uneven` now and then
@@ -52,4 +53,16 @@ TEST(steps_that_do_not_grow)
     struct builder b = build_start(); /* nothing repeats */
     build_kernel(&b, "gemm", MS(1), MS(2), MS(3));
     case_verdict(build_analyze(&b), "growing-graph", RULE_CANNOT_TELL);
+}
+
+TEST(test_growing_graph_on_a_cpu)
+{
+    struct builder b = cpu_training("12 tensors, 1000 numbers, float32, on cpu", 1);
+    build_meta(&b, "torch.backward.again", "12 passes, 90 % at train.py:9");
+    const struct outcome *o =
+        case_first(build_analyze(&b), "growing-graph", MS(4) - MS(4) * 2 / (CPU_STEPS + 1));
+    ck_assert_str_eq(o->remedy.object.place, "train.py:9");
+    b = cpu_training("12 tensors, 1000 numbers, float32, on cpu", 3); /* within one step */
+    build_meta(&b, "torch.backward.again", "3 passes, 60 % at train.py:9");
+    case_verdict(build_analyze(&b), "growing-graph", RULE_SILENT);
 }

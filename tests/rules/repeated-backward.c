@@ -1,5 +1,6 @@
 /* Cases of the rule repeated-backward: when it fires and when it is silent. Without the hook it cannot tell.
  * No trainer plants it: they have one loss. */
+#include "tests/rules/cpu.h"
 #include "tests/unit/rule_case.h"
 
 static const char *const torch = "2.14.1";
@@ -51,4 +52,16 @@ TEST(without_the_hook)
 {
     struct builder b = loop(NULL, NULL, 3);
     case_verdict(build_analyze(&b), "repeated-backward", RULE_CANNOT_TELL);
+}
+
+/* Two passes take 4 ms, and the second goes through half of the first one's graph again. */
+TEST(test_repeated_backward_on_a_cpu)
+{
+    struct builder b = cpu_training("12 tensors, 1000 numbers, float32, on cpu", 2);
+    build_meta(&b, "torch.backward.again", "2 passes, 50 % at train.py:9");
+    const struct outcome *o = case_first(build_analyze(&b), "repeated-backward", MS(1));
+    ck_assert_str_eq(o->remedy.object.place, "train.py:9");
+    b = cpu_training("12 tensors, 1000 numbers, float32, on cpu", 1); /* through earlier steps */
+    build_meta(&b, "torch.backward.again", "12 passes, 90 % at train.py:9");
+    case_verdict(build_analyze(&b), "repeated-backward", RULE_SILENT);
 }

@@ -1,5 +1,6 @@
 /* Cases of the rule repeated-calls: when it fires, when it is silent, and when it cannot tell. No
  * trainer plants it: they have no modules. */
+#include "tests/rules/cpu.h"
 #include "tests/unit/rule_case.h"
 #include "tests/rules/launch_lines.h"
 
@@ -90,4 +91,52 @@ TEST(test_calls_that_are_worth_it)
     b = build_start(); /* no modules */
     case_loop(&b, case_busy);
     case_verdict(build_analyze(&b), "repeated-calls", RULE_CANNOT_TELL);
+}
+
+/* A loop over samples on a CPU: the call takes 2 of the forward pass's 4 ms, and its loss 1. */
+static struct builder loop_on_cpu(const char *told, int reads)
+{
+    struct builder b = cpu_training("12 tensors, 1000 numbers, float32, on cpu", 1);
+    int64_t call = stack_below(&b, stack_of(&b, "/home/me/train.py", "epoch", 22),
+                               "/x/lib/python3.11/site-packages/torch/nn/modules/linear.py",
+                               "Linear.forward", 100);
+    int64_t loss = stack_of(&b, "/home/me/train.py", "epoch", 23);
+    int64_t other = stack_of(&b, "/home/me/other.py", "step", 5);
+    build_meta(&b, "torch.modules.repeated", told);
+    for (int i = 0; i < CPU_STEPS; i++) {
+        int64_t at = cpu_step_ns(i);
+        look_at(&b, call, at + US(500));
+        look_at(&b, call, at + US(1500));
+        look_at(&b, loss, at + US(2500));
+        look_at(&b, other, at + US(3500));
+        for (int k = 0; k < 6; k++)
+            look_at(&b, other, at + MS(4) + MS(k) + US(500));
+        for (int k = 0; k < reads; k++)
+            build_range(&b, "read .item() train.py:23", at + US(100 * k + 10),
+                        at + US(100 * k + 20));
+    }
+    return b;
+}
+
+TEST(test_repeated_calls_on_a_cpu)
+{
+    struct builder b = loop_on_cpu("Sequential, 64 times at train.py:22", 0);
+    const struct outcome *o = case_verdict(build_analyze(&b), "repeated-calls", RULE_FIRES);
+    ck_assert_str_eq(o->remedy.object.place, "train.py:22");
+    case_said(o, CONDITION_IN_TURN, false);
+    ck_assert(o->upper_bound);
+    ck_assert_int_gt(o->saves_high_ns,
+                     MS(5)); /* three quarters of both passes, but for one call of 64 */
+    ck_assert_int_lt(o->saves_high_ns, MS(6));
+    b = loop_on_cpu("LSTMCell, 64 times, in turn, a cell at train.py:22", 0);
+    o = case_verdict(build_analyze(&b), "repeated-calls", RULE_FIRES);
+    case_said(o, CONDITION_CELL, true);
+    case_said(o, CONDITION_IN_TURN, false);
+}
+
+/* What is read behind each call may be an action, and the next call gets the environment's answer. */
+TEST(test_repeated_calls_of_an_agent_on_a_cpu)
+{
+    struct builder b = loop_on_cpu("Sequential, 12 times at train.py:22", 10);
+    case_verdict(build_analyze(&b), "repeated-calls", RULE_SILENT);
 }

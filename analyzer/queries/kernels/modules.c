@@ -21,6 +21,7 @@ struct query_module query_module_of(const struct timeline *t, const char *key)
     m.times = *end == ',' ? strtoll(end + 1, NULL, 10) : 0;
     m.in_turn = strstr(end, ", in turn") != NULL;
     m.sequence = strstr(end, ", takes sequences") != NULL;
+    m.cell = strstr(end, ", a cell") != NULL;
     m.same_input = strstr(end, ", same input") != NULL;
     return m;
 }

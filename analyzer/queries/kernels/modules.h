@@ -10,6 +10,7 @@ struct query_module {
     int64_t times;     /* calls in one forward pass; 0: not told */
     bool in_turn;      /* each call gets what an earlier one computed */
     bool sequence;     /* one call takes a whole sequence as well */
+    bool cell;         /* it is one point in time of a layer that takes sequences */
     bool same_input;   /* the same tensors again and again */
     const char *place; /* "train.py:22"; NULL = not known */
 };

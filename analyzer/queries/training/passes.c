@@ -37,6 +37,15 @@ struct query_passes query_passes(const struct facts *f, struct arena *arena)
     return p;
 }
 
+int64_t query_passes_each(const struct facts *f, struct arena *arena)
+{
+    struct query_passes p = query_passes(f, arena);
+    int64_t n = 0, steps = (int64_t)f->steps.used;
+    for (size_t i = 0; i < p.n; i++)
+        n += f->steps.at[p.at[i].step].used;
+    return steps > 0 ? (n + steps / 2) / steps : 0;
+}
+
 const struct query_pass *query_pass_before(const struct query_passes *p, int64_t ns)
 {
     size_t low = 0, high = p->n;

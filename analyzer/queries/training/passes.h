@@ -16,6 +16,8 @@ struct query_passes {
 };
 /* .at is NULL if memory ran out. */
 struct query_passes query_passes(const struct facts *f, struct arena *arena);
+/* How many passes a step takes on average, rounded; 0: none were seen. */
+int64_t query_passes_each(const struct facts *f, struct arena *arena);
 /* The last pass that began before this moment; NULL: none. */
 const struct query_pass *query_pass_before(const struct query_passes *p, int64_t ns);
 /* The pass in which the engine launches at this moment, from whichever thread; NULL: none. */

@@ -125,8 +125,35 @@ static void check_fills(const struct facts *f, struct arena *arena, struct outco
     outcome_example_op(o, f->tl, fills.longest, "longest fill");
 }
 
+/* Without a GPU the mode costs time within the passes, and none of it is recorded apart. */
+static void check_on_cpu(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    const char *mode = timeline_meta(f->tl, FACT_TORCH_ANOMALY_MODE);
+    const char *where = timeline_meta(f->tl, FACT_TORCH_ANOMALY_MODE_WHERE);
+    int64_t passes_ns = f->breakdown_ns[PART_FORWARD] + f->breakdown_ns[PART_BACKWARD];
+    o->why = "PyTorch's anomaly detection is off";
+    if (!mode || strcmp(mode, "True") != 0)
+        return;
+    outcome_evidence_per(o, "forward and backward pass with anomaly detection", ms(passes_ns), "ms",
+                         "SELECT * FROM fact WHERE key = 'torch.anomaly_mode'");
+    o->remedy.action = ACTION_STOP_ANOMALY_DETECTION;
+    o->remedy.object.place = where;
+    o->error_class = ERROR_RERUN_DECIDES;
+    outcome_fires(o, passes_ns,
+                  arena_printf(arena,
+                               "anomaly detection is on%s%s: each function of the forward pass "
+                               "keeps the Python stack that called it, and each of the backward "
+                               "pass looks for NaN; the two passes take %s %s",
+                               where ? ", set at " : "", where ? where : "",
+                               time_text(arena, passes_ns), scope_words(f)->per));
+}
+
 static void check_debug_switches(const struct facts *f, struct arena *arena, struct outcome *o)
 {
+    if (f->on_cpu) {
+        check_on_cpu(f, arena, o);
+        return;
+    }
     struct debug d = find_switches(f);
     struct query_checks k = query_checks(f, arena);
     const int64_t *part = f->breakdown_ns;
@@ -162,6 +189,7 @@ const struct rule rule_debug_switches = {
     .title = "Switch debugging aids off",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_debug_switches,
+    .asks_cpu = true,
     .in_window = true,
     .looks_for =
         "Launches that return only after their kernel has run, kernels that look for NaN "

@@ -74,16 +74,104 @@ static bool chooses_actions(const struct facts *f, const struct query_module *m)
     return query_actions(f).count * 2 >= m->times * (int64_t)f->steps.used;
 }
 
+static void set_remedy(struct outcome *o, const struct query_module *m)
+{
+    bool whole = m->in_turn && (m->sequence || m->cell);
+    o->remedy.object.place = m->place;
+    o->remedy.conditions[CONDITION_IN_TURN] = m->in_turn && !whole;
+    o->remedy.conditions[CONDITION_SEQUENCE] = whole && !m->cell;
+    o->remedy.conditions[CONDITION_CELL] = whole && m->cell;
+    remedy_number(&o->remedy, PARAM_TIMES, m->times);
+}
+
+/* Time of the forward pass in the line that calls the module, and in smaller lines of its function, which may stand in the same
+ * loop (the loss of each call), per step. */
+static int64_t forward_ns(const struct facts *f, const char *place)
+{
+    const struct lines *all = facts_lines(f, LINES_STEP);
+    const struct line *call = NULL;
+    int64_t ns = 0;
+    for (size_t i = 0; i < all->count && !call; i++)
+        if (place && strcmp(all->at[i].place, place) == 0)
+            call = &all->at[i];
+    for (size_t i = 0; call && i < all->count; i++) {
+        const struct line *l = &all->at[i];
+        bool beside = strcmp(l->file, call->file) == 0 && strcmp(l->function, call->function) == 0;
+        if (l == call || (beside && l->part_ns[PART_FORWARD] <= call->part_ns[PART_FORWARD]))
+            ns += l->part_ns[PART_FORWARD];
+    }
+    return ns;
+}
+
+/* Without a GPU: the program reads a result behind most calls. That may choose an action, whose answer the next call needs. */
+static bool reads_results(const struct facts *f, const struct query_module *m)
+{
+    const struct timeline *t = f->tl;
+    const struct thread *th = &t->threads[f->steps.main_thread];
+    int64_t n = 0;
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
+        uint32_t step = query_step_at(f, t->ranges[i].start_ns);
+        n += step != TL_NONE && f->steps.at[step].used &&
+             strncmp(tl_text(t, t->ranges[i].name), "read ", 5) == 0;
+    }
+    return n * 2 >= m->times * (int64_t)f->steps.used;
+}
+
+/* Without a GPU: the calls have their share of the backward pass as of the forward pass, and one call for all takes as long as
+ * one of them at best. */
+static void check_on_cpu(const struct facts *f, struct arena *arena, struct outcome *o,
+                         const struct query_module *m)
+{
+    const int64_t *part = f->breakdown_ns;
+    int64_t forward = forward_ns(f, m->place);
+    if (m->times < 2 || !forward || part[PART_FORWARD] <= 0)
+        return;
+    if (!m->in_turn && reads_results(f, m)) {
+        o->why = arena_printf(arena, "the program reads what a call of %s computed before the next",
+                              m->name);
+        return;
+    }
+    double share = (double)forward / (double)part[PART_FORWARD];
+    int64_t backward = (int64_t)((share < 1 ? share : 1) * (double)part[PART_BACKWARD]);
+    int64_t ns = forward + backward;
+    o->why = arena_printf(arena, "%lld calls of %s take %s %s", (long long)m->times, m->name,
+                          time_text(arena, ns), scope_words(f)->per);
+    if (ns * QUERY_SOME < f->step_ns)
+        return;
+    outcome_evidence(o, "calls of it in one forward pass", (double)m->times, "count",
+                     "SELECT * FROM fact WHERE key = 'torch.modules.repeated'");
+    outcome_evidence_per(o, "forward pass in its line, and smaller ones of the function",
+                         ms(forward), "ms",
+                         "SELECT file, line, function, state, looks FROM stack_time LIMIT 10");
+    outcome_evidence_per(o, "such a share of the backward pass", ms(backward), "ms", NULL);
+    set_remedy(o, m);
+    o->error_class = ERROR_RERUN_DECIDES;
+    outcome_fires(o, (int64_t)((double)ns * (1 - 1 / (double)m->times)),
+                  arena_printf(arena,
+                               "the forward pass calls %s %lld times%s%s: with their share of the "
+                               "backward pass these calls take "
+                               "up to %s of %s %s%s",
+                               m->name, (long long)m->times, m->place ? ", at " : "",
+                               m->place ? m->place : "", time_text(arena, ns),
+                               time_text(arena, f->step_ns), scope_words(f)->per,
+                               m->in_turn ? "; each call gets what the one before computed" : ""));
+}
+
 static void check_repeated_calls(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_module m = query_module_of(f->tl, FACT_TORCH_MODULES_REPEATED);
-    if (!timeline_meta(f->tl, FACT_TORCH_VERSION) || facts_gpu_lines(f)->module_ns == 0) {
+    bool told = f->on_cpu ? facts_line_looks(f) >= LINES_LEAST : facts_gpu_lines(f)->module_ns > 0;
+    if (!timeline_meta(f->tl, FACT_TORCH_VERSION) || !told) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: which modules are called, and what they launch (gpuprof run "
                  "records it of PyTorch programs, from Python 3.11 on, unless they compile)";
         return;
     }
     o->why = "the forward pass calls no module again and again";
+    if (f->on_cpu) {
+        check_on_cpu(f, arena, o, &m);
+        return;
+    }
     if (m.times < 2)
         return;
     if (chooses_actions(f, &m)) {
@@ -104,10 +192,7 @@ static void check_repeated_calls(const struct facts *f, struct arena *arena, str
         (ops.busy_ns / ops.count > RULES_SHORT_CALL_NS && ops.idle_ns * 2 < ops.busy_ns))
         return;
     add_evidence(f, o, &m, &ops);
-    o->remedy.object.place = m.place;
-    o->remedy.conditions[CONDITION_IN_TURN] = m.in_turn && !m.sequence;
-    o->remedy.conditions[CONDITION_SEQUENCE] = m.in_turn && m.sequence;
-    remedy_number(&o->remedy, PARAM_TIMES, m.times);
+    set_remedy(o, &m);
     o->edit = (struct edit){.kind = &edit_fuse,
                             .at.op_marks = spared(f, arena, &m, marks),
                             .best_case = m.in_turn && !m.sequence,
@@ -129,6 +214,7 @@ const struct rule rule_repeated_calls = {
     .title = "Call the module once for all, not once for each",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_repeated_calls,
+    .asks_cpu = true,
     .looks_for = "A module with weights that one forward pass calls four times or more, with short "
                  "kernels or idle time of the GPU before them, a tenth of the step in all.",
     .doc = "A loop in Python over points in time, crops, pairs or objects calls a module for each: "

@@ -12,7 +12,7 @@
 static bool all_double(const struct facts *f)
 {
     const char *weights = timeline_meta(f->tl, FACT_TORCH_PARAMETERS);
-    return weights && strstr(weights, ", float64, on cuda");
+    return weights && strstr(weights, f->on_cpu ? ", float64, on cpu" : ", float64, on cuda");
 }
 
 /* What stands first is the type of the elements: FusedAdamMathFunctor<float, ...>, double, double
@@ -86,8 +86,28 @@ static bool half_rate(const struct facts *f)
     return d && d->cc_minor == 0 && d->cc_major >= 6 && d->cc_major <= 10;
 }
 
+static void check_on_cpu(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    const int64_t *part = f->breakdown_ns;
+    int64_t ns = part[PART_FORWARD] + part[PART_BACKWARD] + part[PART_OPTIMIZER];
+    const char *weights = timeline_meta(f->tl, FACT_TORCH_PARAMETERS);
+    o->why = "the weights are not float64";
+    if (!all_double(f))
+        return;
+    outcome_evidence_per(o, "passes and optimizer, in FP64", ms(ns), "ms",
+                         "SELECT * FROM fact WHERE key = 'torch.parameters'");
+    o->error_class = ERROR_RERUN_DECIDES;
+    outcome_fires(o, (int64_t)((double)ns * (1 - RULES_FP32_OF_CPU)),
+                  arena_printf(arena, "%s %s are computed in FP64: the weights are %s",
+                               time_text(arena, ns), scope_words(f)->per, weights));
+}
+
 static void check_double_precision(const struct facts *f, struct arena *arena, struct outcome *o)
 {
+    if (f->on_cpu) {
+        check_on_cpu(f, arena, o);
+        return;
+    }
     struct query_ops ops = query_ops(f, takes);
     int64_t busy = per_step(f, ops.busy_ns);
     double best = half_rate(f) ? RULES_FP32_HALF.good : RULES_FP32_FAST.good;
@@ -117,6 +137,7 @@ const struct rule rule_double_precision = {
     .title = "Compute in FP32, not in FP64",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_double_precision,
+    .asks_cpu = true,
     .cheaper = true,
     .in_window = true,
     .program = {.line = FACT_TORCH_FLOAT64_WHERE, .now = FACT_TORCH_PARAMETERS},

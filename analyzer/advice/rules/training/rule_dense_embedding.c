@@ -45,6 +45,13 @@ static enum query_take is_fill(const struct facts *f, uint32_t op)
                : QUERY_NO;
 }
 
+/* The most that a CPU takes to fill the gradient: less than the update of the same rows, which reads it, reads and writes them. */
+static int64_t fill_on_cpu_ns(const struct facts *f, int64_t update_ns)
+{
+    int64_t backward_ns = f->breakdown_ns[PART_BACKWARD];
+    return backward_ns < update_ns ? backward_ns : update_ns;
+}
+
 static void check_dense_embedding(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct table t = {0};
@@ -59,8 +66,10 @@ static void check_dense_embedding(const struct facts *f, struct arena *arena, st
         t.rows < RULES_ROWS_PER_LOOKUP * t.looked_up)
         return;
     struct query_ops update = query_ops(f, is_update), fill = query_ops(f, is_fill);
-    int64_t update_ns = (int64_t)((double)per_step(f, update.busy_ns) * t.share);
-    int64_t fill_ns = (int64_t)((double)per_step(f, fill.busy_ns) * t.share);
+    int64_t updates_ns = f->on_cpu ? f->breakdown_ns[PART_OPTIMIZER] : per_step(f, update.busy_ns);
+    int64_t update_ns = (int64_t)((double)updates_ns * t.share);
+    int64_t fill_ns = f->on_cpu ? fill_on_cpu_ns(f, update_ns)
+                                : (int64_t)((double)per_step(f, fill.busy_ns) * t.share);
     int64_t cost = update_ns + fill_ns;
     o->why = arena_printf(arena, "zeros in the gradient of an embedding cost %.3f ms", ms(cost));
     if (cost * QUERY_WORTH < f->step_ns)
@@ -70,14 +79,18 @@ static void check_dense_embedding(const struct facts *f, struct arena *arena, st
     outcome_evidence(o, "looked up at once", (double)t.looked_up, "count", NULL);
     outcome_evidence(o, "share of all parameters", 100 * t.share, "%", NULL);
     outcome_evidence_per(o, "updating its rows", ms(update_ns), "ms", NULL);
-    outcome_evidence_per(o, "filling its gradient with zeros", ms(fill_ns), "ms", NULL);
+    outcome_evidence_per(o,
+                         f->on_cpu ? "filling its gradient with zeros takes at most"
+                                   : "filling its gradient with zeros",
+                         ms(fill_ns), "ms", NULL);
     o->error_class = ERROR_RERUN_DECIDES;
     o->remedy.object.place = timeline_meta_place(f->tl, FACT_TORCH_EMBEDDING);
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "an embedding of %lld rows, of which a step looks up %lld at most, "
-                               "has a dense gradient: filling and updating all rows takes %s %s",
-                               t.rows, t.looked_up, time_text(arena, cost), scope_words(f)->per));
+                               "has a dense gradient: filling and updating all rows takes %s%s %s",
+                               t.rows, t.looked_up, f->on_cpu ? "up to " : "",
+                               time_text(arena, cost), scope_words(f)->per));
     outcome_example_op(o, f->tl, update.longest, "longest kernel of the update");
 }
 
@@ -86,6 +99,8 @@ const struct rule rule_dense_embedding = {
     .title = "Update only the rows of the embedding that were looked up",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_dense_embedding,
+    .asks_cpu = true,
+    .about_update = true,
     .looks_for = "An embedding with at least eight times as many rows as are looked up at once, "
                  "whose gradient is dense; the time of fills in the backward pass, and its share "
                  "of the optimizer's.",

@@ -4,7 +4,9 @@
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/query.h"
+#include "analyzer/queries/training/passes.h"
 #include "base/order.h"
+#include "wire/fact_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +73,38 @@ static const struct gpu_line *line_of(const struct facts *f)
     return best;
 }
 
+/* Without a GPU: passes that go through the graphs of several steps, as the hook counted nodes. Where each step adds its own
+ * graph, the mean of N passes goes through (N + 1) / 2 of them. */
+static void check_on_cpu(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    const char *told = timeline_meta(f->tl, FACT_TORCH_BACKWARD_AGAIN);
+    const char *place = timeline_meta_place(f->tl, FACT_TORCH_BACKWARD_AGAIN);
+    long long times = told ? strtoll(told, NULL, 10) : 0, each = query_passes_each(f, arena);
+    double steps = (double)f->steps.count;
+    o->why = "no backward pass was seen that goes through the graphs of earlier steps";
+    if (!each || times < each + RULES_STEPS_BEHIND || steps < 2)
+        return;
+    int64_t ns = f->breakdown_ns[PART_BACKWARD];
+    outcome_evidence(o, "backward passes through one graph", (double)times, "count",
+                     "SELECT * FROM fact WHERE key = 'torch.backward.again'");
+    outcome_evidence_per(o, "backward passes", ms(ns), "ms", NULL);
+    o->remedy.object.place = place;
+    o->error_class = ERROR_RERUN_DECIDES;
+    outcome_fires(
+        o, (int64_t)((double)ns * (1 - 2 / (steps + 1))),
+        arena_printf(arena,
+                     "up to %lld backward passes go through one graph%s%s: each goes through the "
+                     "steps before it again, in %s %s",
+                     times, place ? ", at " : "", place ? place : "", time_text(arena, ns),
+                     scope_words(f)->per));
+}
+
 static void check_growing_graph(const struct facts *f, struct arena *arena, struct outcome *o)
 {
+    if (f->on_cpu) {
+        check_on_cpu(f, arena, o);
+        return;
+    }
     struct growth g = find_growth(f, arena);
     o->why = "no step launches as many operations more than the one before it as all others do";
     if (!query_of_pytorch(f) || !g.each || g.mean <= g.own)
@@ -103,6 +135,7 @@ const struct rule rule_growing_graph = {
     .title = "Detach what one step hands to the next",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_growing_graph,
+    .asks_cpu = true,
     .looks_for = "Steps of which each has the same number of operations more than the one before "
                  "it, and the line whose backward passes take most.",
     .doc = "A state, a running loss or an average that a step computes from the last one's keeps "

@@ -80,6 +80,33 @@ static enum query_take takes(const struct facts *f, uint32_t op, const void *mar
     return ((const bool *)marks)[op] ? QUERY_ALL : QUERY_NO;
 }
 
+/* Without a GPU the passes take the same time each, of which the share of the nodes is computed again. */
+static void check_on_cpu(const struct facts *f, struct arena *arena, struct outcome *o,
+                         const char *told)
+{
+    long long times = strtoll(told, NULL, 10), pct = strtoll(strchr(told, ',') + 1, NULL, 10);
+    int64_t each = query_passes_each(f, arena);
+    o->why = each < 2 ? "no step takes several backward passes"
+                      : "backward passes go through the graphs of earlier steps (growing-graph)";
+    if (each < 2 || times > each)
+        return;
+    int64_t ns = f->breakdown_ns[PART_BACKWARD];
+    int64_t cost = (int64_t)((double)ns * (double)(each - 1) / (double)each * (double)pct / 100);
+    outcome_evidence(o, "backward passes through one graph", (double)times, "count", NULL);
+    outcome_evidence(o, "of such a pass's nodes were passed before", (double)pct, "%", NULL);
+    outcome_evidence_per(o, "backward passes", ms(ns), "ms", NULL);
+    o->remedy.object.place = timeline_meta_place(f->tl, FACT_TORCH_BACKWARD_AGAIN);
+    o->error_class = ERROR_RERUN_DECIDES;
+    outcome_fires(o, cost,
+                  arena_printf(arena,
+                               "up to %lld backward passes go through one graph, %lld %% of it "
+                               "again each time, at %s: "
+                               "of the %s %s that they take, %s is computed again",
+                               times, pct,
+                               o->remedy.object.place ? o->remedy.object.place : "backward()",
+                               time_text(arena, ns), scope_words(f)->per, time_text(arena, cost)));
+}
+
 static void check_repeated_backward(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     const char *told = timeline_meta(f->tl, FACT_TORCH_BACKWARD_AGAIN);
@@ -93,6 +120,10 @@ static void check_repeated_backward(const struct facts *f, struct arena *arena, 
     o->why = "no backward pass was seen that goes through a graph again";
     if (!comma)
         return;
+    if (f->on_cpu) {
+        check_on_cpu(f, arena, o, told);
+        return;
+    }
     struct query_passes p = query_passes(f, arena);
     bool *ops = arena_array(arena, f->tl->op_count + 1, sizeof *ops),
          *calls = arena_array(arena, f->tl->api_count + 1, sizeof *calls);
@@ -130,6 +161,7 @@ const struct rule rule_repeated_backward = {
     .title = "Sum the losses, and go back once",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_repeated_backward,
+    .asks_cpu = true,
     .looks_for = "Backward passes that keep their graph and share nodes with the next, and what "
                  "they launch again, a tenth of the step or more in all.",
     .doc = "backward(retain_graph=True) for each loss goes back through what the losses share once "
