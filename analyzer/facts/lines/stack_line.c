@@ -134,12 +134,25 @@ static const char *module_of(const char *file, struct arena *a)
     return arena_printf(a, "%.*s", (int)n, inside);
 }
 
+/* "g" for "f.<locals>.g". A comprehension or a lambda belongs to the function around it: "f" for "f.<locals>.<genexpr>". */
+static const char *of_locals(const char *function, struct arena *a)
+{
+    static const char within[] = ".<locals>.";
+    for (const char *at = strstr(function, within); at; at = strstr(function, within)) {
+        const char *inner = at + sizeof within - 1, *text;
+        if (*inner == '<') {
+            text = arena_printf(a, "%.*s", (int)(at - function), function);
+            return text ? text : "";
+        }
+        function = inner;
+    }
+    return function;
+}
+
 const char *stack_function(const struct timeline *t, uint32_t stack, struct arena *a)
 {
     const char *function = function_of(t, stack), *file = file_of(t, stack);
-    const char *inner = strstr(function, "<locals>.");
-    for (; inner; inner = strstr(function, "<locals>."))
-        function = inner + strlen("<locals>.");
+    function = of_locals(function, a);
     if (python_owner(file) == PYTHON_OF_USER || file[0] == '<')
         return function[0] == '<' ? "" : function;
     const char *module = module_of(file, a);

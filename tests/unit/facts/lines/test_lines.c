@@ -112,6 +112,29 @@ TEST(gaps_are_charged)
     ck_assert_ptr_null(facts_line_of(f, 1u << PART_IDLE_INPUT, &ns));
 }
 
+/* A comprehension is part of the function around it: together they take what neither takes alone. */
+TEST(comprehensions_belong_to_their_function)
+{
+    struct builder b = start();
+    int64_t own = frame(&b, 0, "/home/me/train.py", "score", 20);
+    int64_t sums = frame(&b, own, "/home/me/train.py", "score.<locals>.<genexpr>", 21);
+    int64_t pairs = frame(&b, own, "/home/me/train.py", "score.<locals>.<listcomp>", 22);
+    int64_t top = frame(&b, 0, "/home/me/train.py", "<genexpr>", 30);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = step(&b, i);
+        look(&b, sums, STACK_RUNNING, "", at + MS(5));
+        look(&b, pairs, STACK_RUNNING, "", at + MS(6));
+        look(&b, top, STACK_RUNNING, "", at + MS(7));
+    }
+    const struct lines *l = facts_lines(build_analyze(&b)->facts, LINES_STEP);
+    ck_assert_uint_eq(l->count, 3);
+    for (size_t i = 0; i < l->count; i++) {
+        ck_assert_str_eq(l->at[i].function, l->at[i].number == 30 ? "" : "score");
+        if (l->at[i].number != 30)
+            ck_assert(l->at[i].function_from == 21 && l->at[i].function_to == 22);
+    }
+}
+
 /* A look that lasted counts only with the part of it that lies in a gap. */
 TEST(long_looks_are_cut)
 {
