@@ -6,7 +6,8 @@
 enum { STEPS = 30, EVERY = 5 };
 static int steps = STEPS;
 static const char *compiler; /* a file of PyTorch's compiler, below the line; NULL: none */
-static bool model;           /* the line calls a module of the user's, which is looked at */
+static bool many_lines; /* the line calls a function of three lines, none with half of the time */
+static bool model;      /* the line calls a module of the user's, which is looked at */
 
 /* A step of 10 ms; each EVERY-th is `long_ms` long, with other launches behind the usual ones. */
 static struct builder loop(double long_ms)
@@ -33,7 +34,10 @@ static struct builder loop(double long_ms)
             int64_t t = at + MS(10) + (length - MS(10)) / 40 * k;
             build_copy(&b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 4000000, t, US(300),
                        t + US(20), US(250));
-            look_at(&b, save, t + US(400));
+            look_at(&b,
+                    many_lines ? stack_below(&b, save, "/home/me/boxes.py", "iou", 5 + k % 3)
+                               : save,
+                    t + US(400));
         }
         build_range(&b, "step", at, at + length);
         at += length;
@@ -95,4 +99,15 @@ TEST(test_line_outside_the_model)
     const struct outcome *o = case_verdict(build_analyze(&b), "other-steps", RULE_FIRES);
     ck_assert_str_eq(o->remedy.object.place, "train.py:13");
     model = false;
+}
+
+/* Of a function of many lines that is called in a loop, the loop is named. */
+TEST(test_line_of_the_caller)
+{
+    many_lines = true;
+    struct builder b = loop(200);
+    const struct outcome *o = case_verdict(build_analyze(&b), "other-steps", RULE_FIRES);
+    ck_assert_str_eq(o->remedy.object.place, "train.py:13");
+    ck_assert_ptr_nonnull(strstr(o->summary, "save() train.py:13 and what it calls"));
+    many_lines = false;
 }

@@ -3,6 +3,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/facts/lines.h"
+#include "analyzer/queries/calls.h"
 #include "analyzer/queries/query.h"
 
 /* Returns the line with most of the time of these steps, or NULL if none has, or if no samples were
@@ -25,18 +26,24 @@ static void check_other_steps(const struct facts *f, struct arena *arena, struct
     if (each * QUERY_WORTH < f->run_ns)
         return;
     const struct line *l = line_of(f);
+    struct query_calls calls = {.place = NULL};
     char text[512];
+    const char *most = l ? line_text(l, text, sizeof text) : NULL;
+    if (!l)
+        calls = query_calls(f, arena, LINES_OTHER, facts_lines(f, LINES_OTHER)->ns / 2);
+    if (calls.place)
+        most = query_calls_text(&calls, arena);
     outcome_evidence(o, "steps with other work", (double)f->other_steps, "count", NULL);
     outcome_evidence(o, "such a step, on average", ms(f->other_ns), "ms", NULL);
     outcome_evidence(o, "any other step", ms(f->step_ns), "ms", NULL);
     outcome_evidence(o, "any step, on average", ms(f->run_ns), "ms", NULL);
     outcome_evidence(o, "that work, spread over all steps", ms(each), "ms", NULL);
-    if (l)
-        outcome_evidence(o, "of such a step, in its line", ms(l->ns), "ms",
+    if (most)
+        outcome_evidence(o, "of such a step, in its line", ms(l ? l->ns : calls.ns), "ms",
                          "SELECT file, line, function, looks FROM stack_time LIMIT 10");
     o->of_run = true;
     o->error_class = ERROR_RERUN_DECIDES; /* how much of it can go or move is not known */
-    o->remedy.object.place = l ? l->place : NULL;
+    o->remedy.object.place = l ? l->place : calls.place;
     if (l && l->compiles) {
         o->title = "Compile once, not anew for other values";
         o->remedy.action = ACTION_COMPILE_ONCE;
@@ -47,8 +54,7 @@ static void check_other_steps(const struct facts *f, struct arena *arena, struct
                                "which is %s for each step of the run%s%s",
                                f->other_steps, all, time_text(arena, f->other_ns),
                                time_text(arena, f->step_ns), time_text(arena, each),
-                               l ? "; most of it: " : "",
-                               l ? line_text(l, text, sizeof text) : ""));
+                               most ? "; most of it: " : "", most ? most : ""));
 }
 
 const struct rule rule_other_steps = {
