@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 
-ARMS = {"nothing": ["--no-record"], "armed": ["--armed"], "marks": ["--range", "none"], "all": []}
+ARMS = {"nothing": ["--no-record"], "armed": ["--armed"], "marks": ["--range", "none"], "all": ["--full"]}
 
 
 def median_step_ms(build, folder, arm, defect):

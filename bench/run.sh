@@ -31,4 +31,5 @@ fi
 part "analyze, import, report and export on traces of up to ten million events" "$build/bin/gpuprof" \
     python3 "$here/import_large.py" "$build/bin/gpuprof"
 part "slowdown of train_conv under profiling" "$build/bin/train_conv" python3 "$here/overhead.py" "$build"
+part "slowdown of a long run that is recorded lightly" "$build/bin/train_conv" python3 "$here/light.py" "$build"
 exit $status

@@ -139,7 +139,7 @@ static void tell_of_peer(struct thread *t)
 static void tell_of_runs_on(struct thread *t)
 {
     static bool told;
-    if (told || !atomic_load(&cupti.runs_on))
+    if (told || !atomic_load(&cupti.runs_on) || atomic_load(&cupti.left_off))
         return;
     told = true;
     about_health(

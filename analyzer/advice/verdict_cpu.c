@@ -312,11 +312,14 @@ static bool marks_alone(struct advice *a)
     }
     if (steps == 0)
         return false;
+    const char *way = timeline_meta(t, "windows.way");
+    bool light = way && strcmp(way, "light") == 0;
     verdict_not_enough(
         a, "Not enough data: the recording contains step marks, but none of the work between them.",
         arena_printf(&a->arena, "%lld steps, %s each on average.", (long long)steps,
                      time_words(mean, sizeof mean, ns / steps)),
-        "Record without --range none to see where the time of a step goes.");
+        light ? "Record without --light, or for longer: it begins once the loop is steady."
+              : "Record without --range none to see where the time of a step goes.");
     return true;
 }
 

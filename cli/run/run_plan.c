@@ -78,7 +78,7 @@ static int plan_way(struct run_plan *p, const struct run_wish *w, struct err *e)
             e, "--light excludes --armed, --delay, --duration, --steps, --every and --range");
     if (w->light && w->all)
         return err_set(e, "--light excludes --step-kernel and --modules");
-    p->way = w->light ? WAY_LIGHT : chosen ? WAY_ASKED : WAY_FULL;
+    p->way = w->light ? WAY_LIGHT : chosen ? WAY_ASKED : w->full || w->all ? WAY_FULL : WAY_STEADY;
     if (p->way == WAY_LIGHT)
         snprintf(p->window, sizeof p->window, "light=%d:0:%d:%d:%d:%d", RUN_LIGHT_STEPS,
                  RUN_LIGHT_STEPS, RUN_LIGHT_PAUSE, RUN_PAUSE_MS, RUN_LIGHT_PAUSE);

@@ -113,7 +113,7 @@ class Box:
     def profile(self, name, program, limit_s=120, good=(0,), options=(), **variables):
         """The program under `gpuprof run`; the profile's path and the finished program."""
         path = self.path(name + ".gpuprof")
-        done = self.run([self.gpuprof, "run", "-q", "-f", "--device", self.device, "-o", path, *options, "--", *program],
+        done = self.run([self.gpuprof, "run", "-q", "-f", "--device", self.device, "-o", path, *(options or ["--full"]), "--", *program],
                         limit_s, good, **variables)
         if not os.path.exists(path):
             raise Failed(f"no profile {name}.gpuprof: {done.stderr[-500:]}")

@@ -22,12 +22,13 @@ class Explanation:
 
 
 PRINTING = ("*environment*", "shell/env*", "shell/perl", "*look*", "c/c_process/environment*")
-OURS = "LD_PRELOAD|GPUPROF_DIR|GPUPROF_PYTHON|GPUPROF_RECORDER|CUDA_INJECTION64_PATH|NVTX_INJECTION64_PATH|ASAN_OPTIONS"
+OURS = "LD_PRELOAD|GPUPROF_DIR|GPUPROF_PYTHON|GPUPROF_RECORDER|GPUPROF_WINDOW|CUDA_INJECTION64_PATH|NVTX_INJECTION64_PATH|ASAN_OPTIONS"
 
 EXPLAINED = (
     Explanation("variables of the environment", PRINTING, rf"^stdout (\+ '(environment: )?({OURS})|- '(environment: )?LD_PRELOAD)=",
                 "The loader brings the agent into each process by `LD_PRELOAD`, and the CUDA driver and NVTX by their own variables; the agent "
-                "learns from `GPUPROF_DIR` where to record, and from `GPUPROF_RECORDER` which process samples Python's lines. Children inherit them, so they must be in the environment."),
+                "learns from `GPUPROF_DIR` where to record, from `GPUPROF_RECORDER` which process samples Python's lines, and from "
+                "`GPUPROF_WINDOW` what to record. Children inherit them, so they must be in the environment."),
     Explanation("a library more", ("c/c_process/maps*",), r"^stdout \+ 'libgpuprof_agent\.so",
                 "The agent is a library in the process, and a program that lists its libraries sees it."),
     Explanation("status lines", ("launchers/*/with a status line/*",), r"^stderr \+ .gpuprof: ",

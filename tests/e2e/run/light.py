@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`gpuprof run --light`: a few steps in full, of all others their times.
+"""`gpuprof run --light` records a few steps in full, and of all others their times; without it a run does so once enough is
+recorded.
 
 usage: light.py BUILD
 """
@@ -64,9 +65,63 @@ def not_possible(build, checks):
         checks.check(done.returncode == 2 and len(done.stderr.splitlines()) == 1, f"--light {option}: one line, status 2", done.stderr)
 
 
+def convolutions(profile):
+    """Per step."""
+    n, steps = ask(profile, "SELECT (SELECT count(*) FROM library_call WHERE family = 2), (SELECT count(*) FROM step)")
+    return n / steps
+
+
+# After 48 steady steps, however short, and then 20 steps at multiples of 100, whatever the pace does meanwhile.
+SOON = ["env", "GPUPROF_WINDOW=steady=48:0:20:100:0:100000"]
+
+
+def enough(build, checks):
+    """A run that goes light by itself: turned off, and with a CUPTI that stays on."""
+    program = [build.train, *SMALL, "--steps", "600"]
+    full, _ = run(build, "full", *program, options=("--full",))
+    kernels, windows = ask(full, "SELECT (SELECT count(*) FROM kernel), (SELECT count(*) FROM recorded)")
+    checks.check(windows == 0 and kernels > 100000, "--full: all of it", f"{windows}, {kernels}")
+    for what, variables in (("turned off", PAUSES), ("stays on", {})):
+        profile, done = run(build, "enough", *SOON, *program, options=(), **variables)
+        checks.check(done.returncode == 0, f"CUPTI {what}: runs", done.stderr)
+        db = sqlite3.connect(profile)
+        windows = db.execute("SELECT first_step, start_ns, end_ns, gpu_end_ns FROM recorded ORDER BY id").fetchall()
+        checks.check(len(windows) >= 2 and windows[0][0] == 0 and any((w[0] + 1) % 100 == 0 for w in windows[1:]),
+                     f"CUPTI {what}: the first steps, then some at round ones", str(windows))
+        kept, = db.execute("SELECT count(*) FROM kernel").fetchone()
+        checks.check(0 < kept < 0.8 * kernels, f"CUPTI {what}: fewer kernels than in full", f"{kept} of {kernels}")
+        outside = [k for k, in db.execute("SELECT start_ns FROM kernel") if not any(w[1] <= k < w[3] for w in windows)]
+        calls = [k for k, in db.execute("SELECT start_ns FROM api") if not any(w[1] <= k < w[2] for w in windows)]
+        checks.check(not outside and not calls, f"CUPTI {what}: nothing from between the windows", f"{len(outside)}, {len(calls)}")
+        total, runs_on = db.execute("SELECT (SELECT sum(steps) FROM step_block), (SELECT value FROM health JOIN string s ON s.id = code"
+                                    " WHERE s.text = 'cupti-runs-on')").fetchone()
+        db.close()
+        checks.check(total == 600, f"CUPTI {what}: the times of all steps", str(total))
+        checks.check(runs_on == (None if variables else 130001), f"CUPTI {what}: health says if it is on for nothing", str(runs_on))
+        said = " ".join(done.stderr.replace("\ngpuprof:", "").split())
+        checks.check("in full steps 1 to" in said and "later, " in said, f"CUPTI {what}: the summary says which steps", done.stderr)
+        of_all, of_some = convolutions(full), convolutions(profile)
+        checks.check(of_all == of_some, f"CUPTI {what}: each recorded step is whole", f"{of_all}, {of_some} convolutions")
+
+
+def all_of_it(build, checks):
+    """What is too short, or marks no steps, is recorded as a whole."""
+    for what, program in (("a short run", [build.train, *SMALL, "--steps", "40"]),
+                          ("a run without marks", [build.train, *SMALL, "--steps", "300", "--no-nvtx"])):
+        profile, done = run(build, "all", *SOON, *program, options=())
+        steps = 300 if "--no-nvtx" in program else 40
+        windows, blocks, kernels = ask(profile, "SELECT (SELECT count(*) FROM recorded), (SELECT count(*) FROM step_block),"
+                                       " (SELECT count(*) FROM kernel)")
+        checks.check(done.returncode == 0 and windows == blocks == 0 and kernels > 200 * steps, f"{what} is recorded as a whole",
+                     f"{windows}, {blocks}, {kernels}; {done.stderr}")
+        checks.check("Recorded" not in done.stderr, "... and the summary does not speak of it", done.stderr)
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
     light(build, checks)
+    enough(build, checks)
+    all_of_it(build, checks)
     not_possible(build, checks)
     checks.done()
 

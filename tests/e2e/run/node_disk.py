@@ -57,7 +57,7 @@ def step_now(build, where):
 
 
 def while_it_grows(build, checks, disk):
-    run = start(build, "out/x.gpuprof", "--report", steps=600, SLURM_TMPDIR=disk)
+    run = start(build, "out/x.gpuprof", "--report", "--full", steps=600, SLURM_TMPDIR=disk)
     until(lambda: all(any(word in f for f in files(disk)) for word in (".spool", ".partial")))
     grows, beside = files(disk), files(build.path("out"))
     checks.check(any(f.endswith(".spool") for f in grows) and any(".partial" in f for f in grows), "records and profile grow on the node's disk",
