@@ -130,10 +130,12 @@ static bool oversubscribed(const struct advice *a)
 static bool crowded_out(struct advice *a, double *have)
 {
     struct query_loader l = query_loader(a->facts, &a->arena);
+    int threads = query_compute_threads(a->facts) * query_ranks_here(a->facts);
+    int cores = a->facts->host.usable_cores;
+    int most = threads > 0 && threads < cores ? threads : cores; /* one thread fills no two cores */
     *have = l.used_cores;
-    return a->facts->host.starved_ns * ADVICE_STARVED >= a->facts->step_ns &&
-           a->facts->host.usable_cores > 0 &&
-           l.used_cores < a->facts->host.usable_cores * QUERY_OTHERS_USED;
+    return a->facts->host.starved_ns * ADVICE_STARVED >= a->facts->step_ns && cores > 0 &&
+           l.used_cores < most * QUERY_OTHERS_USED;
 }
 
 static const char *queue_text(struct advice *a)

@@ -74,6 +74,14 @@ TEST(test_more_threads_than_cores)
     stands_in_line = false;
 }
 
+/* Where the one thread stands in line, others have the cores: a second thread would wait as well. */
+TEST(test_one_thread_without_a_core)
+{
+    stands_in_line = true;
+    case_verdict(on_cpu("1"), "compute-threads", RULE_SILENT);
+    stands_in_line = false;
+}
+
 /* What holds up the loop between the model's calls is not its computing, nor what it is bound by. */
 TEST(a_line_that_waits_between_its_calls)
 {

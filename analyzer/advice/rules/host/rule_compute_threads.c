@@ -71,6 +71,14 @@ static void check_compute_threads(const struct facts *f, struct arena *arena, st
             time_text(arena, computes), scope_words(f)->per);
         return;
     }
+    if (f->host.starved_ns * QUERY_SOME >= f->step_ns) {
+        o->why = arena_printf(
+            arena,
+            "the training thread itself has no core for %s %s: more threads would wait for "
+            "one, too",
+            time_text(arena, f->host.starved_ns), scope_words(f)->per);
+        return;
+    }
     int each = cores / ranks;
     outcome_evidence(o, "threads in each rank", threads, "count", NULL);
     outcome_evidence(o, "usable cores", cores, "count", NULL);
@@ -95,7 +103,7 @@ const struct rule rule_compute_threads = {
         "A model that computes on the CPU for half of the step or more, with at most half "
         "as many threads as cores, over all ranks, a millisecond in each step at least; or with "
         "twice as many threads as cores or more, where the training thread has no core for a tenth "
-        "of the step.",
+        "of the step. Not if the one thread lacks a core for so long: others have the cores then.",
     .doc =
         "torch.set_num_threads(1) or OMP_NUM_THREADS=1, as launchers set it, leaves the other "
         "cores idle where the model computes on the CPU. The bound assumes that twice the "
