@@ -142,11 +142,13 @@ static const char *queue_text(struct advice *a)
 {
     char queue[32];
     double have;
-    if (a->facts->host.starved_ns * ADVICE_STARVED < a->facts->step_ns)
+    bool out = crowded_out(a, &have);
+    int threads = query_compute_threads(a->facts) * query_ranks_here(a->facts);
+    if (a->facts->host.starved_ns * ADVICE_STARVED < a->facts->step_ns ||
+        (!out && threads > 0 && threads < a->facts->host.usable_cores))
         return "";
     const char *why =
-        crowded_out(a, &have)
-            ? arena_printf(
+        out ? arena_printf(
                   &a->arena,
                   "the program gets %.1f cores on average, and other programs take the rest", have)
             : "the program's own threads compete for the cores";
