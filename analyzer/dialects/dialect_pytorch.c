@@ -210,8 +210,10 @@ const struct dialect dialect_pytorch = {
                                   "True); pad to a few sizes; torch.backends.cudnn.benchmark = "
                                   "False if sizes must vary}",
             [ACTION_WAIT_LESS] =
-                "{@package}accumulate the loss on the device (total += loss.detach()) and call "
-                ".item(){!window: every N steps}{?window: now and then}",
+                "{@package}{?operator=if:an `if` on a tensor waits for it: decide on the GPU "
+                "(torch.where, a mask), or read all that is asked for at once (.tolist()) before "
+                "the loop over it}{!operator=if:accumulate the loss on the device (total += "
+                "loss.detach()) and call .item(){!window: every N steps}{?window: now and then}}",
             [ACTION_FIX_RESULT_SIZES] =
                 "{@package}{?operator=unique:unique waits for the size of its result: sort the "
                 "values, or find them on the CPU before the loop}{?operator=bincount:bincount "

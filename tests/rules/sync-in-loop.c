@@ -259,8 +259,8 @@ TEST(remedies_by_what_the_hook_saw)
         const char *range;
         enum action action;
         const char *package, *place;
-    } of[] = {{"sync .cpu() train.py:30", ACTION_READ_RARELY, NULL, NULL},
-              {"sync .item() train.py:31", ACTION_WAIT_LESS, NULL, NULL},
+    } of[] = {{"sync .cpu() train.py:30", ACTION_READ_RARELY, NULL, "train.py:30"},
+              {"sync .item() train.py:31", ACTION_WAIT_LESS, NULL, "train.py:31"},
               {"sync bool() transformers/trainer.py:1919", ACTION_LOG_RARELY, "transformers",
                "transformers/trainer.py:1919"},
               {"sync torch.cuda.synchronize() bitsandbytes/utils.py:206", ACTION_REMOVE_SYNCHRONIZE,
@@ -268,7 +268,7 @@ TEST(remedies_by_what_the_hook_saw)
               {"NoGatherCoalescedHandle.wait", ACTION_LOWER_ZERO_STAGE, NULL, NULL},
               {"DeepSpeedZeroOptimizer_Stage3.step", ACTION_LOWER_ZERO_STAGE, NULL, NULL},
               {"sync .item() mine/train.py:7", ACTION_WAIT_LESS, "mine", "mine/train.py:7"},
-              {"sync .nonzero() train.py:32", ACTION_FIX_RESULT_SIZES, NULL, NULL}};
+              {"sync .nonzero() train.py:32", ACTION_FIX_RESULT_SIZES, NULL, "train.py:32"}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         outer = inner = of[i].range;
         const struct advice *a = case_advice(fill_wait);
@@ -279,6 +279,16 @@ TEST(remedies_by_what_the_hook_saw)
         ck_assert_pstr_eq(o->remedy.object.made_by,
                           of[i].action == ACTION_LOG_RARELY ? of[i].package : NULL);
     }
+}
+
+/* `if tensor:` is no loss that is read. */
+TEST(a_condition_on_a_tensor)
+{
+    outer = inner = "sync bool() train.py:18";
+    const struct outcome *o = case_verdict(case_advice(fill_wait), "sync-in-loop", RULE_FIRES);
+    case_does(o, ACTION_WAIT_LESS);
+    case_text(o, PARAM_OPERATOR, "if");
+    ck_assert_str_eq(o->remedy.object.place, "train.py:18");
 }
 
 /* x.to("cuda") from pinned memory without non_blocking, and 3 ms in which nothing is queued; one

@@ -149,10 +149,10 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
         o->remedy.action = ACTION_FIND_WAIT; /* the hook would have seen a tensor being read */
 }
 
-/* A call inside an installed package may not be the user's to change. The hook names such a place
- * with the package's folder. */
-static void advise_for_package(const struct facts *f, struct arena *arena, struct outcome *o,
-                               const struct waiting *w)
+/* The call that the hook names: "sync bool() train.py:9". One inside an installed package, which stands
+ * there with the package's folder, may not be the user's to change. */
+static void advise_for_call(const struct facts *f, struct arena *arena, struct outcome *o,
+                            const struct waiting *w)
 {
     const char *in = w ? query_range_of(f, w->longest) : NULL;
     if (in && query_waits_for_shards(in)) {
@@ -161,6 +161,10 @@ static void advise_for_package(const struct facts *f, struct arena *arena, struc
     }
     const char *place = in && strncmp(in, "sync ", 5) == 0 ? strrchr(in, ' ') + 1 : "";
     size_t n = strcspn(place, "/");
+    if (*place && !o->remedy.object.place)
+        o->remedy.object.place = place;
+    if (*place && o->remedy.action == ACTION_WAIT_LESS && strncmp(in, "sync bool()", 11) == 0)
+        remedy_text(&o->remedy, PARAM_OPERATOR, "if");
     if (place[n] != '/')
         return;
     const char *package = arena_printf(arena, "%.*s", (int)n, place);
@@ -366,7 +370,7 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
         advise(f, arena, o, &why, &s);
         o->edit =
             (struct edit){.kind = &edit_unsync, .spared = others, .best_case = crowded(f, idle)};
-        advise_for_package(f, arena, o, worst(&s));
+        advise_for_call(f, arena, o, worst(&s));
         if (why.most == WAIT_OTHER && mostly_timing(f, &s, others))
             advise_for_timing(o);
     }
