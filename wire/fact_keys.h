@@ -51,6 +51,7 @@
 #define FACT_TORCH_ANOMALY_MODE_WHERE       "torch.anomaly_mode.where"
 #define FACT_TORCH_PROFILER                 "torch.profiler"
 #define FACT_TORCH_EVALUATION_GRAD_ENABLED  "torch.evaluation.grad_enabled"
+#define FACT_TORCH_EVALUATION_NODES         "torch.evaluation.nodes"
 #define FACT_TORCH_GC_WHERE                 "torch.gc.where"
 #define FACT_TORCH_GC_ASKED                 "torch.gc.asked"
 #define FACT_TORCH_COMPILE                  "torch.compile"

@@ -35,6 +35,8 @@ const char *lines_open(int minor, const struct lines_frame *frames, size_t n);
  * the place of this number in nodes is found. Before that, work of a backward pass has the line
  * that calls backward(). */
 void lines_know_node(const void *object, uint64_t number);
+/* How many nodes the calling thread has made; 0: not known. */
+uint64_t lines_nodes(void);
 /* Tells a module of PyTorch (an object that stays alive) and its name: work launched from within
  * one of its methods counts for this module. */
 void lines_know_module(const void *object, const char *name);

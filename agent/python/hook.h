@@ -109,7 +109,8 @@ AGENT_EXPORT void gpuprof_hook_non_blocking(int on);
 /* The program has called model.eval() (1) or model.train() (0). While it evaluates, reads of
  * results that need gradients set the fact torch.evaluation.grad_enabled, and the range
  * "validation" covers this time. */
-AGENT_EXPORT void gpuprof_hook_evaluating(int on);
+enum { HOOK_EVALUATES = 1, HOOK_TRAINS = 0, HOOK_GOES_BACK = -1 /* a backward pass begins */ };
+AGENT_EXPORT void gpuprof_hook_evaluating(int mode);
 
 /* Launches carry lines from now on, unless Python's frames cannot be read (health: no-launch-lines)
  * or GPUPROF_LINES=0. Called from Python. */

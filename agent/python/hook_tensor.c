@@ -7,11 +7,14 @@
 
 #include "agent/core/agent.h"
 #include "agent/core/clock.h"
+#include "agent/lines/lines.h"
 #include "agent/python/hook.h"
 #include "agent/python/hook_py.h"
 #include "wire/fact_keys.h"
 
-enum { SURE = 2 }; /* after this many such reads without a backward pass, the program evaluates */
+/* SURE: after so many such reads without a backward pass, the program evaluates. NODES_OF_GRAPH: fewer
+ * nodes are no model's. */
+enum { SURE = 2, NODES_OF_GRAPH = 16 };
 
 static void *plain_types[4];
 static size_t plain_count;
@@ -30,14 +33,30 @@ void gpuprof_hook_non_blocking(int on)
     non_blocking = on != 0;
 }
 
+/* An evaluation is over in which so many nodes of a graph were made, and no backward pass went through
+ * them: sets a fact at the second one. */
+static void look_at_graph(uint64_t nodes)
+{
+    static int such;
+    char text[32];
+    if (nodes < NODES_OF_GRAPH || ++such != 2)
+        return;
+    snprintf(text, sizeof text, "%llu", (unsigned long long)nodes);
+    gpuprof_hook_fact(FACT_TORCH_EVALUATION_NODES, text);
+}
+
 /* The range "validation" lasts from model.eval() to model.train() or the next backward pass. */
-void gpuprof_hook_evaluating(int on)
+void gpuprof_hook_evaluating(int mode)
 {
     static int64_t since_ns;
-    evaluating = on ? 0 : -1;
-    if (on && !since_ns) {
+    static uint64_t nodes;
+    evaluating = mode == HOOK_EVALUATES ? 0 : -1;
+    if (mode == HOOK_EVALUATES && !since_ns) {
         since_ns = clock_now_ns();
-    } else if (!on && since_ns) {
+        nodes = lines_nodes();
+    } else if (mode != HOOK_EVALUATES && since_ns) {
+        if (mode == HOOK_TRAINS && nodes)
+            look_at_graph(lines_nodes() - nodes);
         gpuprof_hook_range("validation", since_ns, clock_now_ns(), 1);
         since_ns = 0;
     }

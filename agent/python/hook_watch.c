@@ -209,7 +209,7 @@ static void *copying(struct watch *w, struct act *a)
 static void *timing(struct watch *w, struct act *a)
 {
     if (w->kind == HOOK_BACKWARD)
-        gpuprof_hook_evaluating(0);
+        gpuprof_hook_evaluating(HOOK_GOES_BACK);
     bool cpu = w->kind == HOOK_FETCH && !short_fetches;
     int64_t cpu_ns = cpu ? clock_read_ns(CLOCK_THREAD_CPUTIME_ID) : -1;
     /* Of this call, as its note told; the call itself may loop over another loader. */
@@ -266,9 +266,9 @@ static void look_at_mode(const struct act *a)
     if (!mode)
         mode = act_arg(a, 1);
     if (!mode || mode == py.true_object)
-        gpuprof_hook_evaluating(0);
+        gpuprof_hook_evaluating(HOOK_TRAINS);
     else if (mode == py.false_object)
-        gpuprof_hook_evaluating(1);
+        gpuprof_hook_evaluating(HOOK_EVALUATES);
 }
 
 /* Calls of the kinds that act after the call. */

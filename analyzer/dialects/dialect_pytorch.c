@@ -192,7 +192,9 @@ const struct dialect dialect_pytorch = {
                 "state = state.detach() before the next step uses it, total += loss.detach(), and "
                 "backward() without retain_graph=True",
             [ACTION_MOVE_RARE_WORK] =
-                "save checkpoints with torch.distributed.checkpoint.async_save, or copy the state "
+                "{?keeps_graph:evaluate with torch.inference_mode() or torch.no_grad(): now it "
+                "makes a graph for a backward pass that does not come; }save checkpoints with "
+                "torch.distributed.checkpoint.async_save, or copy the state "
                 "to pinned memory and write it from a thread; log and evaluate every N steps with "
                 "a larger N, and read results (.item(), .cpu()) together",
             [ACTION_COMPILE_ONCE] =

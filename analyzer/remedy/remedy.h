@@ -108,6 +108,7 @@ struct remedy_object {
     X(CELL, "cell")                         /* ... and is one point in time of such a layer */     \
     X(FROZEN, "frozen")                     /* no weight of it learns or changes */                \
     X(SAME_INPUT, "same_input")             /* it gets the same tensors again */                   \
+    X(KEEPS_GRAPH, "keeps_graph")           /* an evaluation makes a graph that nobody uses */     \
     X(IN_A_STEP, "in_a_step")               /* ... within a step, and its weights learn */         \
     X(PARAMETRIZED, "parametrized")         /* it computes a weight from others (parametrize) */   \
     X(IN_MODULES, "in_modules")             /* the work is launched in calls of modules */         \

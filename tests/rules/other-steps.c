@@ -6,8 +6,9 @@
 enum { STEPS = 30, EVERY = 5 };
 static int steps = STEPS;
 static const char *compiler; /* a file of PyTorch's compiler, below the line; NULL: none */
-static bool many_lines; /* the line calls a function of three lines, none with half of the time */
-static bool model;      /* the line calls a module of the user's, which is looked at */
+static bool many_lines;   /* the line calls a function of three lines, none with half of the time */
+static const char *nodes; /* of a graph that evaluations make; NULL: none */
+static bool model;        /* the line calls a module of the user's, which is looked at */
 
 /* A step of 10 ms; each EVERY-th is `long_ms` long, with other launches behind the usual ones. */
 static struct builder loop(double long_ms)
@@ -25,6 +26,8 @@ static struct builder loop(double long_ms)
                            "Module._call_impl", 1780);
         save = stack_below(&b, save, "/home/me/net.py", "Net.forward", 5);
     }
+    if (nodes)
+        build_meta(&b, "torch.evaluation.nodes", nodes);
     for (int i = 0; i < steps; i++) {
         bool longer = i % EVERY == EVERY - 1 && long_ms > 0;
         int64_t length = longer ? MS(long_ms) : MS(10);
@@ -39,6 +42,8 @@ static struct builder loop(double long_ms)
                                : save,
                     t + US(400));
         }
+        if (nodes && longer)
+            build_range(&b, "validation", at + MS(10), at + length - MS(1));
         build_range(&b, "step", at, at + length);
         at += length;
     }
@@ -110,4 +115,18 @@ TEST(test_line_of_the_caller)
     ck_assert_str_eq(o->remedy.object.place, "train.py:13");
     ck_assert_ptr_nonnull(strstr(o->summary, "save() train.py:13 and what it calls"));
     many_lines = false;
+}
+
+/* torch.no_grad() is missing. */
+TEST(test_evaluation_with_a_graph)
+{
+    nodes = "312";
+    struct builder b = loop(200);
+    const struct outcome *o = case_verdict(build_analyze(&b), "other-steps", RULE_FIRES);
+    case_said(o, CONDITION_KEEPS_GRAPH, true);
+    ck_assert_ptr_nonnull(strstr(o->summary, "makes a graph of 312 nodes that no backward pass"));
+    nodes = NULL;
+    b = loop(200);
+    case_said(case_verdict(build_analyze(&b), "other-steps", RULE_FIRES), CONDITION_KEEPS_GRAPH,
+              false);
 }

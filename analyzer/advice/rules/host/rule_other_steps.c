@@ -4,7 +4,9 @@
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/calls.h"
+#include "analyzer/queries/training/eval.h"
 #include "analyzer/queries/query.h"
+#include "wire/fact_keys.h"
 
 /* Returns the line with most of the time of these steps, or NULL if none has, or if no samples were
  * taken. */
@@ -12,6 +14,23 @@ static const struct line *line_of(const struct facts *f)
 {
     const struct lines *l = facts_lines(f, LINES_OTHER);
     return l->count && l->at[0].ns * 2 >= l->ns ? &l->at[0] : NULL;
+}
+
+/* "; the evaluation makes a graph that no backward pass goes through"; "" if it does not, or if none was
+ * recorded. */
+static const char *graph_of_evaluation(const struct facts *f, struct arena *arena,
+                                       struct outcome *o)
+{
+    int64_t evaluations = 0;
+    const char *nodes = timeline_meta(f->tl, FACT_TORCH_EVALUATION_NODES),
+               *read = timeline_meta(f->tl, FACT_TORCH_EVALUATION_GRAD_ENABLED);
+    if ((!nodes && !read) || !query_evaluating(f, arena, &evaluations) || evaluations == 0)
+        return "";
+    o->remedy.conditions[CONDITION_KEEPS_GRAPH] = true;
+    return arena_printf(
+        arena, "; the evaluation makes a graph%s%s%s that no backward pass goes through%s%s",
+        nodes ? " of " : "", nodes ? nodes : "", nodes ? " nodes" : "",
+        read ? ", and results with it are read at " : "", read ? read : "");
 }
 
 static void check_other_steps(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -51,10 +70,11 @@ static void check_other_steps(const struct facts *f, struct arena *arena, struct
     outcome_fires(o, each,
                   arena_printf(arena,
                                "%zu of %zu steps do other work besides and take %s in place of %s, "
-                               "which is %s for each step of the run%s%s",
+                               "which is %s for each step of the run%s%s%s",
                                f->other_steps, all, time_text(arena, f->other_ns),
                                time_text(arena, f->step_ns), time_text(arena, each),
-                               most ? "; most of it: " : "", most ? most : ""));
+                               most ? "; most of it: " : "", most ? most : "",
+                               graph_of_evaluation(f, arena, o)));
 }
 
 const struct rule rule_other_steps = {
