@@ -68,7 +68,7 @@ static void end_block(struct steady *x, uint64_t s, int64_t now_ns)
         *pace_ns = m;
         x->pace_ns[!recording(x, s - 1)] = 0;
         x->changed = x->closed != 0 && !recording(x, s - 1);
-        x->longs_known = false;
+        x->known = 0;
         stretch(x, s - STEADY_BLOCK, now_ns - sum_ns);
     }
 }
@@ -87,9 +87,12 @@ static void measure(struct steady *x, uint64_t s, int64_t now_ns)
         end_block(x, s, now_ns);
 }
 
-static bool longs_matter(const struct steady *x, int64_t since_ns, int64_t now_ns)
+/* The share of long steps in the time since then, in thousandths; 0 where it does not matter. */
+static int64_t longs_share(const struct steady *x, int64_t since_ns, int64_t now_ns)
 {
-    return x->longs_ns > (now_ns - since_ns) / STEADY_MATTERS;
+    int64_t thousandth_ns = (now_ns - since_ns) / 1000;
+    int64_t share = thousandth_ns > 0 ? x->longs_ns / thousandth_ns : 0;
+    return share >= STEADY_MATTERS && share > 2 * x->known ? share : 0;
 }
 
 /* Is enough recorded? */
@@ -98,10 +101,12 @@ static bool enough(struct steady *x, uint64_t s, int64_t now_ns)
     if (!x->pace_ns[1] || x->off || s - x->from < x->plan.enough ||
         now_ns - x->from_ns < x->plan.enough_ns)
         return false;
-    if (!x->longs_awaited && !longs_matter(x, x->from_ns, now_ns))
-        return true;
-    x->longs_known |= x->longs >= STEADY_LONG || s - x->from >= x->plan.enough * STEADY_PATIENCE;
-    return x->longs_known;
+    int64_t share = longs_share(x, x->from_ns, now_ns);
+    share = share > x->awaited ? share : x->awaited;
+    if (share && x->longs < STEADY_LONG && s - x->from < x->plan.enough * STEADY_PATIENCE)
+        return false;
+    x->known = share > x->known ? share : x->known;
+    return true;
 }
 
 static void open_at(struct steady *x, uint64_t s, uint64_t steps)
@@ -122,10 +127,8 @@ static void look_for_change(struct steady *x, uint64_t s, int64_t now_ns)
     }
     if (s - x->closed < x->plan.wake || x->first <= s + STEADY_AHEAD)
         return;
-    bool recur =
-        !x->plan.light && !x->longs_known && x->longs > 1 && longs_matter(x, x->closed_ns, now_ns);
-    x->longs_awaited = recur;
-    if (x->changed || recur)
+    x->awaited = x->plan.light || x->longs < 2 ? 0 : longs_share(x, x->closed_ns, now_ns);
+    if (x->changed || x->awaited)
         open_at(x, s, x->plan.light ? x->plan.window : 0);
 }
 
@@ -161,6 +164,7 @@ void steady_next(struct steady *x, uint64_t s, int64_t now_ns, uint32_t thin)
     x->closed_ns = now_ns;
     x->in_block = 0;
     x->settle = STEADY_SETTLE;
-    x->changed = x->longs_awaited = false;
+    x->changed = false;
+    x->awaited = 0;
     stretch(x, s, now_ns);
 }

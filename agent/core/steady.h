@@ -25,13 +25,12 @@ enum {
     STEADY_SETTLE = 2, /* blocks that do not count when recording has stopped: CUPTI is still on */
     STEADY_AHEAD = 4,  /* steps from the decision to a window's first step: CUPTI is turned on */
     STEADY_LATEST = 256, /* a loop that is not steady by this step counts as steady */
-    /* Steps half as long again as the pace are long. They matter if they take more than one part in
-     * STEADY_MATTERS of the time; so many of them are enough for the rules about them, which want
-     * three (RULES_PAUSES). */
-    STEADY_MATTERS = 100,
-    STEADY_LONG = 4,
-    STEADY_PATIENCE =
-        10, /* long steps that are rarer than this many times `enough` are not awaited */
+    /* Steps half as long again as the pace are long. They matter if they take so many thousandths of
+     * the time, and twice as much of it as is known; the rules about them want three
+     * (RULES_PAUSES), and other programs on the machine make some, too. */
+    STEADY_MATTERS = 10,
+    STEADY_LONG = 6,
+    STEADY_PATIENCE = 10, /* times `enough` steps: for rarer ones no window waits */
 };
 /* Pauses no longer grow when they last so long. */
 static const int64_t STEADY_REST_NS = INT64_C(3600) * 1000000000;
@@ -66,9 +65,10 @@ struct steady {
     uint64_t longs;
     int64_t longs_ns;
     bool was_long;
-    bool changed;       /* the pace has changed since the last window */
-    bool longs_awaited; /* the window is there to record some */
-    bool longs_known;   /* enough long steps are recorded, or they were awaited long enough */
+    bool changed; /* the pace has changed since the last window */
+    /* Shares of long steps, in thousandths: the one for which the window is there (0: none), and
+     * the largest one that was recorded, or awaited in vain. */
+    int64_t awaited, known;
 };
 
 void steady_begin(struct steady *x, const struct steady_plan *plan);

@@ -99,7 +99,7 @@ static const char *which_steps(struct facts *f)
 }
 
 /* Where gpuprof chose the windows. */
-static void tell_chosen(struct facts *f, const struct run *r, bool light)
+static void tell_chosen(struct facts *f, const struct run *r)
 {
     struct health_facts *h = &f->health;
     h->recorded_short =
@@ -107,11 +107,10 @@ static void tell_chosen(struct facts *f, const struct run *r, bool light)
                      h->recorded_pct, "only how long each step took");
     h->recorded_text = arena_printf(
         &f->arena,
-        "%s (%.4g ms on average). All percentages refer to what is recorded in full; gpuprof "
-        "cannot tell what "
-        "rare steps do that lie %s",
-        h->recorded_short, r->out.steps ? (double)r->out.ns / (double)r->out.steps / 1e6 : 0,
-        light ? "outside of it" : "behind it");
+        "%s (%.4g ms on average). All percentages refer to what is recorded in full; what rare "
+        "steps "
+        "outside of it do, gpuprof cannot tell",
+        h->recorded_short, r->out.steps ? (double)r->out.ns / (double)r->out.steps / 1e6 : 0);
     if (h->unseen_text)
         h->recorded_text = arena_printf(&f->arena, "%s: %s", h->recorded_text, h->unseen_text);
 }
@@ -161,5 +160,5 @@ void recorded_tell(struct facts *f)
         return;
     }
     tell_unseen(f, &r, light);
-    tell_chosen(f, &r, light);
+    tell_chosen(f, &r);
 }
