@@ -59,6 +59,7 @@
 #define FACT_TORCH_MODULE_RANGES            "torch.module_ranges"
 #define FACT_TORCH_MODULES_REPEATED         "torch.modules.repeated"
 #define FACT_TORCH_MODULES_FROZEN           "torch.modules.frozen"
+#define FACT_TORCH_RNN_SCATTERED            "torch.rnn.scattered"
 #define FACT_TORCH_MODULES_AGAIN            "torch.modules.again"
 #define FACT_TORCH_AGAIN                    "torch.again"
 #define FACT_TORCH_BACKWARD_AGAIN           "torch.backward.again"

@@ -100,6 +100,7 @@ def called(module, *args, **named):
     if id(module) not in names:
         name_modules(module)
     same.called(module, args, named)
+    note_scattered(module)
     if passes >= PASSES:
         return
     if id(module) in frozen:
@@ -121,6 +122,16 @@ def count(module, args, named):
         calls.place = hook.user_place()
         later = [t.requires_grad for t in tensors_in(args, named)]
         calls.in_turn = len(later) != len(calls.learnt) or any(b and not a for a, b in zip(calls.learnt, later))
+
+
+def note_scattered(module):
+    """cuDNN takes the weights of a recurrent layer in one piece: where they are not, PyTorch copies all of them in each call."""
+    if not issubclass(type(module), getattr(torch.nn, "RNNBase", ())) or facts.TORCH_RNN_SCATTERED in hook.known:
+        return
+    own = object.__getattribute__(module, "__dict__")
+    weights = [w for w in own.get("_flat_weights", ()) if type(w) in (torch.Tensor, torch.nn.Parameter) and w.is_cuda]
+    if len({w.untyped_storage().data_ptr() for w in weights}) > 1:
+        fact(facts.TORCH_RNN_SCATTERED, f"{names[id(module)]} at {hook.user_place()}")
 
 
 def note_frozen(one, tensors):

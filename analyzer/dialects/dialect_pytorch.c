@@ -279,6 +279,10 @@ const struct dialect dialect_pytorch = {
                 "offload_param; if you must offload them, a larger batch per fetch; }send inputs "
                 "as uint8 or 16 bit and convert on the GPU{!offloaded:; keep on the GPU what every "
                 "step sends again, and a data set that fits there}",
+            [ACTION_FLATTEN_WEIGHTS] =
+                "flatten_parameters() of the layer, behind what replaces its weights or moves them "
+                "(copies of the model, DataParallel); change weights in place instead of setting "
+                "new tensors in their stead",
             [ACTION_COPY_LESS_ON_GPU] =
                 "{!operator:remove unnecessary .contiguous() and .clone(), use expand() instead of "
                 "repeat(), write into slices of one buffer instead of torch.cat; torch.compile "

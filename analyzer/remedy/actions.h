@@ -81,6 +81,7 @@
 
 #define ACTIONS_OF_COPIES(X)                                                                       \
     X(COPY_LESS_TO_GPU, "copy_less_to_gpu", COPY_LESS_TO_GPU, "offload=0")                         \
+    X(FLATTEN_WEIGHTS, "flatten_weights", COPY_LESS_ON_GPU, NULL)                                  \
     X(COPY_LESS_ON_GPU, "copy_less_on_gpu", COPY_LESS_ON_GPU, NULL)                                \
     X(WRAP_HOST_DATA, "wrap_host_data", WRAP_HOST_DATA, NULL)                                      \
     X(PREFETCH_MANAGED, "prefetch_managed", PREFETCH_MANAGED, NULL)                                \

@@ -1,6 +1,7 @@
 /* Cases of the rule device-copies: when it fires, when it is silent or suppressed, and when it
  * cannot tell. */
 #include "tests/rules/buffers.h"
+#include "tests/rules/launch_lines.h"
 #include "tests/unit/rule_case.h"
 
 TEST(small_broadcasts_at_the_start)
@@ -65,4 +66,34 @@ TEST(joined_parts)
 {
     const struct outcome *o = case_verdict(case_advice(fill_joined), "device-copies", RULE_FIRES);
     case_text(o, PARAM_OPERATOR, "cat");
+}
+
+/* Copies of 2 ms in a step of 10, launched in a recurrent layer or elsewhere. */
+static const struct outcome *scattered(const char *module)
+{
+    struct builder b = build_start();
+    int64_t layer = line_in(&b, module, "Net.forward", 27);
+    build_meta(&b, "torch.version", "2.14.1");
+    build_meta(&b, "torch.rnn.scattered", "rnn.lstm (LSTM) at train.py:27");
+    launches_have_lines(&b, MS(100), MS(100 + 10 * CASE_STEPS) - 1);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100 + 10 * i);
+        launch_from(&b, SPOOL_LINE_OWN, layer, at);
+        build_kernel(&b, case_gemm, at + US(10), at + US(30), MS(7));
+        build_copy(&b, COPY_D2D, MEMORY_DEVICE, MEMORY_DEVICE, true, 1 << 28, at + US(40), US(5),
+                   at + MS(7.1), MS(2));
+        build_range(&b, "step", at, at + MS(10));
+    }
+    return case_verdict(build_analyze(&b), "device-copies", RULE_FIRES);
+}
+
+TEST(weights_that_do_not_lie_in_one_piece)
+{
+    const struct outcome *o = scattered("rnn.lstm (LSTM)");
+    case_does(o, ACTION_FLATTEN_WEIGHTS);
+    ck_assert_str_eq(o->title, "Keep the weights of rnn.lstm (LSTM) in one piece");
+    ck_assert_str_eq(o->remedy.object.place, "train.py:27");
+    ck_assert_int_eq(o->saves_high_ns, MS(2));
+    o = scattered("head (Linear)"); /* other copies have another cause */
+    case_does(o, ACTION_COPY_LESS_ON_GPU);
 }

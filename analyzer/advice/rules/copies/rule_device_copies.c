@@ -2,9 +2,11 @@
  * only copy, and copies within the device. Names the operators that request them. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
+#include "analyzer/queries/kernels/modules.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/open.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -101,6 +103,28 @@ static void name_asker(const struct facts *f, struct arena *arena, struct outcom
     remedy_text(&o->remedy, PARAM_OPERATOR, askers[most]);
 }
 
+/* Weights of a recurrent layer that do not lie in one piece: cuDNN gets a copy in each call. Returns what
+ * is said of them, "" if they are not most of it. */
+static const char *blame_weights(const struct facts *f, struct arena *arena, struct outcome *o,
+                                 int64_t cost)
+{
+    struct query_module m = query_module_of(f->tl, FACT_TORCH_RNN_SCATTERED);
+    int64_t ns = 0;
+    for (uint32_t i = 0; m.name[0] && i < f->tl->op_count; i++)
+        if (query_used(f, i) && is_copy(f, i) != QUERY_NO && query_in_module(f, &m, i))
+            ns += f->tl->ops[i].end_ns - f->tl->ops[i].start_ns;
+    if (ns == 0 || per_step(f, ns) * 2 < cost)
+        return "";
+    o->title = arena_printf(arena, "Keep the weights of %s in one piece", m.name);
+    o->remedy.action = ACTION_FLATTEN_WEIGHTS;
+    o->remedy.object.place = m.place;
+    return arena_printf(arena,
+                        "; %s of it in %s%s%s, whose weights do not lie in one piece, so that all "
+                        "of them are copied in each call",
+                        time_text(arena, per_step(f, ns)), m.name, m.place ? " at " : "",
+                        m.place ? m.place : "");
+}
+
 static void check_device_copies(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_ops ops = query_ops(f, is_copy);
@@ -117,13 +141,13 @@ static void check_device_copies(const struct facts *f, struct arena *arena, stru
     outcome_evidence_per(o, "their GPU time", ms(cost), "ms", rows);
     name_asker(f, arena, o, cost);
     o->error_class = ERROR_RERUN_DECIDES; /* how many of them are needed is not known */
-    outcome_fires(
-        o, cost,
-        arena_printf(
-            arena,
-            "%lld copies %s move data within the GPU's memory and compute nothing: %s, %.0f %% %s",
-            (long long)each_step(f, ops.count), scope_words(f)->per, time_text(arena, cost),
-            share_pct(f, cost), scope_words(f)->of));
+    outcome_fires(o, cost,
+                  arena_printf(arena,
+                               "%lld copies %s move data within the GPU's memory and compute "
+                               "nothing: %s, %.0f %% %s%s",
+                               (long long)each_step(f, ops.count), scope_words(f)->per,
+                               time_text(arena, cost), share_pct(f, cost), scope_words(f)->of,
+                               blame_weights(f, arena, o, cost)));
     outcome_example_op(o, f->tl, ops.longest, "longest copy");
 }
 
