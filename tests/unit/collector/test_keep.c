@@ -178,6 +178,65 @@ TEST(test_follower)
     spool_end(&b);
 }
 
+/* A run that goes light once enough is known: as long as it is not, all of it is recorded. */
+TEST(test_steady)
+{
+    w.h->window = SPOOL_WINDOWS_STEADY;
+    window(0, 0, 0, 0);
+    kernels(0, 20);
+    finish();
+    ck_assert_int_eq(kernels_in(0, INT64_MAX), 20);
+    ck_assert_int_eq(m->count[ROW_RECORDED], 0);
+    ck_assert_int_eq(m->count[ROW_STEP_BLOCK], 0);
+}
+
+TEST(test_steady_enough)
+{
+    w.h->window = SPOOL_WINDOWS_STEADY;
+    window(0, 0, 0, 0);
+    kernels(0, 10);
+    close_window(1000, 1500);
+    kernels(10, 20);
+    finish();
+    ck_assert_int_eq(kernels_in(0, INT64_MAX), 15);
+    ck_assert_int_eq(m->count[ROW_RECORDED], 1);
+    const struct row_recorded *r = MEMORY_ROW(m, recorded, ROW_RECORDED, 0);
+    ck_assert_int_eq(r->start_ns, 0);
+    ck_assert_int_eq(r->end_ns, 1000);
+    ck_assert_int_eq(r->gpu_end_ns, 1500);
+}
+
+/* `--light`: a worker waits for the first window of the process that marks steps, and so does one
+ * that belongs to nobody. */
+TEST(test_light_follower)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/b.spool", dir);
+    struct spool_writer b = spool_begin(path, getpid(), spool_ticks(getpid()));
+    spool_anchor(&b, START, epoch + START);
+    b.h->window = SPOOL_WINDOWS_LIGHT;
+    w.h->window = SPOOL_WINDOWS_LIGHT;
+    spool_ready(&b);
+    atomic_store(&w.h->steps, 0);
+    drain();
+    ck_assert_uint_eq(atomic_load(&w.h->control), SPOOL_PAUSE);
+    ck_assert_uint_eq(atomic_load(&b.h->control), SPOOL_PAUSE);
+    atomic_store(&w.h->steps, 1);
+    drain();
+    ck_assert_uint_eq(atomic_load(&w.h->control), SPOOL_RUN);
+    ck_assert_uint_eq(atomic_load(&b.h->control), SPOOL_PAUSE);
+    window(2000, 0, 0, 60);
+    drain();
+    ck_assert_uint_eq(atomic_load(&b.h->control), SPOOL_RUN);
+    close_window(3000, 3000);
+    drain();
+    ck_assert_uint_eq(atomic_load(&b.h->control), SPOOL_PAUSE);
+    atomic_store(&b.h->sealed, 1);
+    finish();
+    ck_assert_int_eq(m->count[ROW_RECORDED], 2);
+    spool_end(&b);
+}
+
 /* Killed in its first step, before that was read: its window holds for its worker until the next
  * look. */
 TEST(test_leader_dies)
