@@ -111,14 +111,19 @@ static bool enough(struct steady *x, uint64_t s, int64_t now_ns)
 
 static void open_at(struct steady *x, uint64_t s, uint64_t steps)
 {
-    x->first = s + STEADY_AHEAD;
+    uint64_t ahead = x->pace_ns[0] > 0 ? (uint64_t)(STEADY_EARLY_NS / x->pace_ns[0]) + 1 : 0;
+    ahead = ahead > STEADY_SOON ? STEADY_SOON : ahead;
+    x->first = s + (ahead > STEADY_AHEAD ? ahead : STEADY_AHEAD);
     x->end = steps ? x->first + steps : UINT64_MAX;
     x->changed = false;
+    x->decided = true;
 }
 
 /* Nothing is recorded now: is there a reason to? */
 static void look_for_change(struct steady *x, uint64_t s, int64_t now_ns)
 {
+    if (x->decided)
+        return;
     if (!x->closed) { /* light, and not begun */
         bool steady = x->pace_ns[0] && !x->off && s - x->from >= 2 * STEADY_BLOCK;
         if (steady || s >= STEADY_LATEST)
@@ -139,6 +144,7 @@ void steady_step(struct steady *x, uint64_t s, int64_t now_ns)
     x->began_ns = now_ns;
     if (s == x->first) { /* a window begins: its steps are a stretch of their own */
         x->in_block = 0;
+        x->decided = false;
         stretch(x, s, now_ns);
     }
     if (open_ended(x) && recording(x, s) && x->in_block == 0 && enough(x, s, now_ns))

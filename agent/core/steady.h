@@ -23,7 +23,9 @@ enum {
     STEADY_PCT = 25,
     STEADY_OFF = 2,    /* so many blocks of another pace in turn are a change that lasts */
     STEADY_SETTLE = 2, /* blocks that do not count when recording has stopped: CUPTI is still on */
-    STEADY_AHEAD = 4,  /* steps from the decision to a window's first step: CUPTI is turned on */
+    /* Steps from the decision to a window's first one, while CUPTI is turned on: at least, at most. */
+    STEADY_AHEAD = 4,
+    STEADY_SOON = 1000,
     STEADY_LATEST = 256, /* a loop that is not steady by this step counts as steady */
     /* Steps half as long again as the pace are long. They matter if they take so many thousandths of
      * the time, and twice as much of it as is known; the rules about them want three
@@ -32,6 +34,8 @@ enum {
     STEADY_LONG = 6,
     STEADY_PATIENCE = 10, /* times `enough` steps: for rarer ones no window waits */
 };
+/* From the decision to a window's first step passes at least so much: see EARLY_MS in window.c. */
+#define STEADY_EARLY_NS INT64_C(150000000)
 /* Pauses no longer grow when they last so long. */
 static const int64_t STEADY_REST_NS = INT64_C(3600) * 1000000000;
 
@@ -66,6 +70,7 @@ struct steady {
     int64_t longs_ns;
     bool was_long;
     bool changed; /* the pace has changed since the last window */
+    bool decided; /* the next window is one that was decided for a reason */
     /* Shares of long steps, in thousandths: the one for which the window is there (0: none), and
      * the largest one that was recorded, or awaited in vain. */
     int64_t awaited, known;

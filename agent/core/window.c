@@ -25,6 +25,9 @@ enum {
     TAIL_MIN_MS = 50,
     TAIL_MAX_MS = 2000,
     OFF_MIN_MS = 1000, /* CUPTI stays on in pauses shorter than this */
+    /* ... and is turned on so long before a window whose pause the pace decides: the agent's
+     * thread looks ten times a second, and CUPTI then needs a moment */
+    EARLY_MS = STEADY_EARLY_NS / 1000000,
     /* how long CUPTI takes to be on after the collector asks for it; the collector asks 200 ms
      * early */
     SETTLE_MS = 50
@@ -371,7 +374,8 @@ bool window_wants_cupti(int64_t now_ns)
         return true;
     int64_t pace_ns = atomic_load(&g.pace_ns);
     uint64_t left = first - s - 1;
-    if (left < (uint64_t)INT32_MAX && (int64_t)left * pace_ns < OFF_MIN_MS * 1000000ll)
+    int64_t early_ns = (by_pace() ? EARLY_MS : OFF_MIN_MS) * 1000000ll;
+    if (left < (uint64_t)INT32_MAX && (int64_t)left * pace_ns < early_ns)
         g.near = first;
     /* once on for this window, CUPTI stays on, even if steps become longer */
     return g.near == first;

@@ -81,7 +81,7 @@ static int plan_way(struct run_plan *p, const struct run_wish *w, struct err *e)
     p->way = w->light ? WAY_LIGHT : chosen ? WAY_ASKED : w->full || w->all ? WAY_FULL : WAY_STEADY;
     if (p->way == WAY_LIGHT)
         snprintf(p->window, sizeof p->window, "light=%d:0:%d:%d:%d:%d", RUN_LIGHT_STEPS,
-                 RUN_LIGHT_STEPS, RUN_LIGHT_PAUSE, RUN_PAUSE_MS, RUN_LIGHT_PAUSE);
+                 RUN_LIGHT_STEPS, RUN_LIGHT_PAUSE, RUN_LIGHT_PAUSE_MS, RUN_LIGHT_PAUSE);
     else if (p->way == WAY_STEADY)
         snprintf(p->window, sizeof p->window, "steady=%d:%d:%d:%d:%d:%d", RUN_ENOUGH_STEPS,
                  RUN_ENOUGH_MS, RUN_WINDOW, RUN_PAUSE, RUN_PAUSE_MS, RUN_WAKE);

@@ -246,6 +246,20 @@ TEST(light_begins_when_the_loop_is_steady)
     ck_assert_uint_eq(l.ended[0] - l.opened[0], 30);
 }
 
+/* CUPTI needs a while, which is many of such steps. */
+TEST(short_steps_are_recorded_as_well)
+{
+    struct loop l = loop_of(&LIGHT);
+    steps(&l, 900, 2 * MS);
+    ck_assert_uint_eq(l.windows, 1);
+    ck_assert_uint_le(l.opened[0], 200);
+    l = loop_of(&ENOUGH);
+    steps(&l, 400, 2 * MS);
+    steps(&l, 600, 3 * MS);
+    ck_assert_uint_eq(l.windows, 2);
+    ck_assert_uint_le(l.opened[1], 550);
+}
+
 TEST(light_records_a_loop_that_is_never_steady)
 {
     struct loop l = loop_of(&LIGHT);
