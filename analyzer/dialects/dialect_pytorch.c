@@ -213,8 +213,8 @@ const struct dialect dialect_pytorch = {
                                   "False if sizes must vary}",
             [ACTION_WAIT_LESS] =
                 "{@package}{?operator=if:an `if` on a tensor waits for it: decide on the GPU "
-                "(torch.where, a mask), or read all that is asked for at once (.tolist()) before "
-                "the loop over it}{!operator=if:accumulate the loss on the device (total += "
+                "(torch.where, a mask), or read the numbers with one .tolist() before the "
+                "loop}{!operator=if:accumulate the loss on the device (total += "
                 "loss.detach()) and call .item(){!window: every N steps}{?window: now and then}}",
             [ACTION_FIX_RESULT_SIZES] =
                 "{@package}{?operator=unique:unique waits for the size of its result: sort the "

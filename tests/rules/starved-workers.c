@@ -88,6 +88,7 @@ TEST(without_what_starting_them_takes)
     for (int mostly = 0; mostly < 2; mostly++) {
         struct builder b = start("1");
         build_meta(&b, "torch.loader", "DataLoader(num_workers=1)");
+        build_meta(&b, "torch.loader.made", "train.py:28");
         for (int i = 0; i < CASE_STEPS; i++) {
             double at = 100 + 10 * i;
             build_range(&b, "step", MS(at), MS(at + 10));
@@ -100,8 +101,10 @@ TEST(without_what_starting_them_takes)
         clocks(&b, 2, (struct share){0.3, 0.65, 0, 0, 0});
         const struct outcome *o = case_outcome(build_analyze(&b), "starved-workers");
         ck_assert_int_eq(o->verdict, mostly ? RULE_SUPPRESSED : RULE_FIRES);
-        if (!mostly)
+        if (!mostly) {
             ck_assert_int_eq(o->saves_high_ns / US(100), 30);
+            ck_assert_str_eq(o->remedy.object.place, "train.py:28"); /* where it has its number */
+        }
     }
 }
 

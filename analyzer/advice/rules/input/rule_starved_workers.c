@@ -6,6 +6,7 @@
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/input/handed.h"
 #include "analyzer/queries/input/loader.h"
+#include "wire/fact_keys.h"
 
 /* True if it is another program that keeps this one's threads from the cores, not a limit on them. */
 static bool others_have_cores(const struct facts *f, const struct query_loader *l)
@@ -52,6 +53,16 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
                              ms(f->host.starved_ns), "ms", rows);
 }
 
+/* Where the loader is made: what the program can change is the number of its workers. */
+static void name_loader(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct feed feed;
+    if (o->remedy.action != ACTION_FREE_CORES_FOR_WORKERS || !query_feed(f, arena, &feed) ||
+        feed.foreign)
+        return;
+    o->remedy.object.place = query_feed_fact(f, arena, &feed, FACT_LOADER_MADE);
+}
+
 static void starved(const struct facts *f, struct arena *arena, struct outcome *o,
                     const struct query_loader *l, int64_t idle)
 {
@@ -65,6 +76,7 @@ static void starved(const struct facts *f, struct arena *arena, struct outcome *
     }
     if (*confined)
         o->remedy.action = ACTION_USE_CORES_GIVEN;
+    name_loader(f, arena, o);
     if (query_training_lacks_core(f)) /* one cause: cores for all of them end both */
         also = arena_printf(arena, ", and %s for the training thread, which lacks a core, too",
                             time_text(arena, query_awaits_host(f)));
