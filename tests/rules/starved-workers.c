@@ -88,7 +88,6 @@ TEST(without_what_starting_them_takes)
     for (int mostly = 0; mostly < 2; mostly++) {
         struct builder b = start("1");
         build_meta(&b, "torch.loader", "DataLoader(num_workers=1)");
-        build_meta(&b, "torch.loader.made", "train.py:28");
         for (int i = 0; i < CASE_STEPS; i++) {
             double at = 100 + 10 * i;
             build_range(&b, "step", MS(at), MS(at + 10));
@@ -101,11 +100,30 @@ TEST(without_what_starting_them_takes)
         clocks(&b, 2, (struct share){0.3, 0.65, 0, 0, 0});
         const struct outcome *o = case_outcome(build_analyze(&b), "starved-workers");
         ck_assert_int_eq(o->verdict, mostly ? RULE_SUPPRESSED : RULE_FIRES);
-        if (!mostly) {
+        if (!mostly)
             ck_assert_int_eq(o->saves_high_ns / US(100), 30);
-            ck_assert_str_eq(o->remedy.object.place, "train.py:28"); /* where it has its number */
-        }
     }
+}
+
+/* The program's own threads fill the core: the line that makes the loader has the number of its workers. */
+TEST(the_line_of_the_loader)
+{
+    struct builder b = start("1");
+    build_meta(&b, "torch.loader", "DataLoader(num_workers=1)");
+    build_meta(&b, "torch.loader.made", "train.py:28");
+    for (int i = 0; i < CASE_STEPS; i++) {
+        double at = 100 + 10 * i;
+        build_range(&b, "step", MS(at), MS(at + 10));
+        build_range(&b, "data.wait", MS(at), MS(at + 4));
+        span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 0, at, 4, -1);
+        span_of(&b, SPOOL_LOADER_FETCH, 2, -1, 1, at, 6, 3);
+        build_kernel(&b, case_gemm, MS(at + 4), MS(at + 4) + US(10), US(5980));
+    }
+    clocks(&b, 1, (struct share){0.45, 0.05, 0, 0, 0});
+    clocks(&b, 2, (struct share){0.53, 0.42, 0, 0, 0});
+    const struct outcome *o = case_verdict(build_analyze(&b), "starved-workers", RULE_FIRES);
+    case_does(o, ACTION_FREE_CORES_FOR_WORKERS);
+    ck_assert_str_eq(o->remedy.object.place, "train.py:28");
 }
 
 /* A package that the process imports has pinned it to one core, which its workers inherit. */
