@@ -65,6 +65,10 @@ bool collect_find_state(struct collector *c, struct spool *s);
 /* Puts a health row; `process` 0: of the whole run. */
 void collect_health(struct collector *c, int64_t process, const char *code, const char *text,
                     int64_t value);
+/* Reads what is left in the spool of a process that has ended, and puts the process' own rows. */
+void collect_finish_spool(struct collector *c, struct spool *s);
+bool collect_knows(const struct collector *c, const char *path); /* the spool at this path */
+bool collect_is_file_of(const char *file, const char *suffix);
 void collect_put_have(struct collector *c); /* puts which kinds of records have come */
 void collect_put_limit(
     struct collector *c); /* puts what is missing because the profile became too large */

@@ -36,6 +36,26 @@ static void fire_crowded(const struct facts *f, struct arena *arena, struct outc
                                time_text(arena, f->host.starved_ns)));
 }
 
+static void fire_few(const struct facts *f, struct arena *arena, struct outcome *o,
+                     int64_t computes)
+{
+    int threads = query_compute_threads(f), cores = f->host.usable_cores,
+        ranks = query_ranks_here(f);
+    int each = cores / ranks;
+    outcome_evidence(o, "threads in each rank", threads, "count", NULL);
+    outcome_evidence(o, "usable cores", cores, "count", NULL);
+    outcome_evidence_per(o, "computing of the model", ms(computes), "ms", NULL);
+    o->error_class = ERROR_RERUN_DECIDES; /* small operators do not get faster with threads */
+    remedy_number(&o->remedy, PARAM_THREADS, each);
+    outcome_fires(o, computes - (int64_t)((double)computes * threads / each),
+                  arena_printf(arena,
+                               "the model computes %s %s with %d thread%s; the program may "
+                               "use %d cores%s",
+                               time_text(arena, computes), scope_words(f)->per, threads,
+                               threads == 1 ? "" : "s", cores,
+                               ranks > 1 ? ", shared by its ranks" : ""));
+}
+
 static void check_compute_threads(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     int threads = query_compute_threads(f), cores = f->host.usable_cores,
@@ -79,19 +99,7 @@ static void check_compute_threads(const struct facts *f, struct arena *arena, st
             time_text(arena, f->host.starved_ns), scope_words(f)->per);
         return;
     }
-    int each = cores / ranks;
-    outcome_evidence(o, "threads in each rank", threads, "count", NULL);
-    outcome_evidence(o, "usable cores", cores, "count", NULL);
-    outcome_evidence_per(o, "computing of the model", ms(computes), "ms", NULL);
-    o->error_class = ERROR_RERUN_DECIDES; /* small operators do not get faster with threads */
-    remedy_number(&o->remedy, PARAM_THREADS, each);
-    outcome_fires(o, computes - (int64_t)((double)computes * threads / each),
-                  arena_printf(arena,
-                               "the model computes %s %s with %d thread%s; the program may "
-                               "use %d cores%s",
-                               time_text(arena, computes), scope_words(f)->per, threads,
-                               threads == 1 ? "" : "s", cores,
-                               ranks > 1 ? ", shared by its ranks" : ""));
+    fire_few(f, arena, o, computes);
 }
 
 const struct rule rule_compute_threads = {
