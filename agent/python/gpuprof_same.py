@@ -130,11 +130,22 @@ def at_backward():
         tell()
 
 
+def named(module_id):
+    """Names within the first outermost module do not begin with its own, as those within later ones do: "Generator but
+    Judge" says which are not its."""
+    calls = hook.here["calls"]
+    first, *later = [root() for root in calls.roots] or [None]
+    if first is None or id(first) != module_id:
+        return calls.names[module_id]
+    others = {type(one).__name__: None for one in later if one is not None}
+    return f"{calls.names[module_id]} but {' '.join(others) or 'none'}"
+
+
 def tell():
     names = hook.here["calls"].names
     told = [(i, one) for i, one in found.items() if not one.unknown and one.again * LEAST >= one.calls > 0 and i in names]
     if told:
-        text = "; ".join(f"{names[i]}, {one.again} of {one.calls}" for i, one in told)
+        text = "; ".join(f"{named(i)}, {one.again} of {one.calls}" for i, one in told)
         hook.fact(facts.TORCH_MODULES_AGAIN, f"{text} at {told[0][1].place}")
     stop()
 

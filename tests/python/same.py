@@ -84,7 +84,7 @@ class Program:
         torch.nn = types.SimpleNamespace(Module=Module, Parameter=Parameter, BatchNorm1d=BatchNorm1d)
         self.facts, self.autocast = [], False
         facts = types.SimpleNamespace(TORCH_COMPILE="compile", TORCH_AGAIN="again", TORCH_CHECKPOINT="checkpoint", TORCH_MODULES_AGAIN="modules")
-        self.hook = types.SimpleNamespace(here={"facts": facts, "calls": types.SimpleNamespace(within={}, names={})}, torch=torch, known={}, guarded=lambda f: f,
+        self.hook = types.SimpleNamespace(here={"facts": facts, "calls": types.SimpleNamespace(within={}, names={}, roots=[])}, torch=torch, known={}, guarded=lambda f: f,
                                           torch_folder=HERE + os.sep, FOLDER="/hook/", short=os.path.basename, user_place=lambda: "train.py:9",
                                           fact=lambda key, text: self.facts.append(text))
         for name in ("again", "same"):
@@ -138,6 +138,7 @@ def cases(new):
     yield "twice for none", ["one (Net), 7 of 14 at train.py:9"], twice("Net", args=(3,))
     yield "for the same tensor in each step, once in each", [], new_steps(new)
     yield "three times, once for another tensor", ["one (Net), 7 of 21 at train.py:9"], three(new)
+    yield "the first outermost module", ["one (Net) but Noise, 7 of 14 at train.py:9"], outermost(new)
     yield "a module that draws", [], twice("Noise")
     yield "dropout", [], twice("", net=lambda p: holding(p.code.Net, p=0.5))
     yield "attention's dropout", [], twice("", net=lambda p: holding(p.code.Net, dropout=0.1))
@@ -179,6 +180,18 @@ def three(new):
         x = Tensor()
         for one in (x, x, Tensor()):
             p.call(net, one)
+    return p.run(step)
+
+
+def outermost(new):
+    p = new()
+    net, other = p.code.Net(), p.code.Noise()
+    p.hook.here["calls"].roots.extend([weakref.ref(net), weakref.ref(other)])
+
+    def step():
+        x = Tensor()
+        p.call(net, x)
+        p.call(net, x)
     return p.run(step)
 
 

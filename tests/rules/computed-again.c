@@ -68,10 +68,12 @@ TEST(of_one_batch)
 
 /* Steps of 10 ms: a generator of 2 ms runs twice for one noise, with a backward pass of 3 ms, and a weight is
  * normalised twice, for 1 ms and as much backward. */
+static const char *generator = "made.0 (Linear)";
+
 static const struct outcome *modules(const char *told, enum verdict verdict)
 {
     struct builder b = build_start();
-    int64_t made = line_in(&b, "made.0 (Linear)", "Generator.forward", 5),
+    int64_t made = line_in(&b, generator, "Generator.forward", 5),
             weight = line_in(&b, "cell.parametrizations.weight.0 (_WeightNorm)", "Net.forward", 9);
     build_meta(&b, "torch.version", "2.14.1");
     if (told)
@@ -118,6 +120,23 @@ TEST(of_a_computed_weight)
     case_said(o, CONDITION_PARAMETRIZED, true);
     ck_assert_int_ge(o->saves_high_ns, MS(0.9));
     ck_assert_int_le(o->saves_high_ns, MS(1.5));
+}
+
+/* Names within the first outermost module do not begin with its own: "cell..." and "made..." are its,
+ * "Judge.0" is another's. */
+TEST(of_an_outermost_module)
+{
+    const struct outcome *o = modules("Net but Judge, 4 of 8 at train.py:23", RULE_FIRES);
+    ck_assert_str_eq(o->title, "Keep what Net computes from the same tensors");
+    ck_assert_int_ge(o->saves_high_ns, MS(2.4)); /* half of 4 and 1 ms */
+    ck_assert_int_le(o->saves_high_ns, MS(3));
+    generator = "Judge.0 (Linear)";
+    o = modules("Net but Judge, 8 of 8 at train.py:23", RULE_FIRES);
+    ck_assert_int_le(o->saves_high_ns, MS(1.5));
+    o = modules("Judge, 4 of 8 at train.py:23", RULE_FIRES);
+    ck_assert_int_ge(o->saves_high_ns, MS(1.9));
+    ck_assert_int_le(o->saves_high_ns, MS(2.5));
+    generator = "made.0 (Linear)";
 }
 
 TEST(of_two_modules)

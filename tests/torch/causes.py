@@ -64,6 +64,15 @@ CAUSES = {
               "    for _ in range(60):\n        n = n.sin()\n    return n\nonce = positions()",
               "loss = (out + (once if mended else positions())).square().mean()",
               "computed-again", ["positions()", "again.py:11", "100 % of the calls read the same tensors"], 3),
+    "twice": ("twin = torch.nn.Sequential(torch.nn.Linear(512, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 512)).cuda()\n"
+              "optimizer.add_param_group({'params': twin.parameters()})",
+              "with torch.no_grad():\n        seen = twin(x)\n"
+              "    loss = (out - (seen if mended else twin(x))).square().mean() + seen.mean()",
+              "computed-again", ["is called again at twice.py:14", "call it once in a step"], 3),
+    "rest": ("slow = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(8)]).cuda()\nslow.requires_grad_(not mended)\n"
+             "mended or optimizer.add_param_group({'params': slow.parameters(), 'lr': 0.0})",
+             "loss = (out - slow(x)).square().mean()",
+             "unused-gradients", ["weights whose learning rate is 0", "rest.py:13"], 3),
     "losses": ("heads = [torch.nn.Linear(512, 4).cuda() for _ in range(3)]",
                "losses = [head(out).square().mean() for head in heads]\n    loss = sum(losses)\n"
                "    mended or [one.backward(retain_graph=True) for one in losses[1:]]",

@@ -8,6 +8,8 @@
 /* A module that a forward pass calls again with the same tensors. */
 struct query_same {
     struct query_module module;
+    bool outermost;       /* names within it begin with its own, or, if it is the first one, ... */
+    const char *but;      /* ... with none of these, "Judge Critic"; NULL: it is not */
     int64_t again, calls; /* of so many calls, as many could read what an earlier one could */
     bool parametrized;    /* it computes a weight (torch.nn.utils.parametrize) */
 };
