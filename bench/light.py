@@ -45,7 +45,7 @@ def measure(build, folder, arm, steps):
 
 def main():
     build = sys.argv[1]
-    rounds, steps = (int(sys.argv[i]) if len(sys.argv) > i else default for i, default in ((2, 5), (3, 3000)))
+    rounds, steps = (int(sys.argv[i]) if len(sys.argv) > i else default for i, default in ((2, 5), (3, 8000)))
     took = {arm: [] for arm in ARMS}
     with tempfile.TemporaryDirectory() as folder:
         for i in range(rounds):
