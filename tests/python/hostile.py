@@ -101,6 +101,8 @@ def hostile_settings(r):
 # what else the hook and the agent read of the environment
 VARIABLES = ["GPUPROF_WINDOW", "GPUPROF_LINES", "GPUPROF_STACKS", "GPUPROF_HOOK", "GPUPROF_MODULES", "GPUPROF_PYTHON", "GPUPROF_CUPTI",
              "GPUPROF_CUPTI_PAUSES", "GPUPROF_CHAIN_NVTX", "GPUPROF_CHAIN_INJECTION", "PYTHONPYCACHEPREFIX", "OMP_NUM_THREADS"]
+# `gpuprof run` refuses unknown values of these, so that they come from behind it
+REFUSED = {"GPUPROF_LINES", "GPUPROF_STACKS", "GPUPROF_HOOK", "GPUPROF_CUPTI_PAUSES"}
 
 
 def hostile_environment(r):
@@ -117,12 +119,14 @@ def comparable(text):
 def one(test, program, path, seed):
     r = random.Random(seed)
     variables = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **hostile_environment(r)}
+    late = ["env", *(f"{name}={variables.pop(name)}" for name in sorted(REFUSED & variables.keys()))]
     plain = test.run([PYTHON, program, str(seed)], **variables)
     # settings change what a program does, so half of the runs have none and are compared to the byte
     if r.random() < 0.5:
         variables["GPUPROF_APPLY"] = os.fsdecode(hostile_settings(r))
-    done, profile = test.traced([PYTHON, program, str(seed)], **variables)
-    what = f"seed {seed}" + "".join(f", {name}={value[:60]!r}" for name, value in variables.items() if not name.startswith("PYTHON"))
+    done, profile = test.traced([*late, PYTHON, program, str(seed)], **variables)
+    what = f"seed {seed}, {[word[:80] for word in late[1:]]}" + "".join(
+        f", {name}={value[:60]!r}" for name, value in variables.items() if not name.startswith("PYTHON"))
     if "GPUPROF_APPLY" in variables:
         test.check(done.returncode >= 0 and "python-hook" not in done.stderr and "gpuprof_" not in done.stderr, f"{what}: no fault of ours",
                    f"{done.returncode} {done.stderr[-500:]}")
