@@ -100,8 +100,9 @@ bool hook_begin(struct hook_call *c, const struct hook *h)
         return false;
     c->kind = SPOOL_REC_CALL;
     if (AGENT_UNLIKELY(window_closed()) && !window_allows(SPOOL_REC_CALL, spool_control())) {
-        c->kind = SPOOL_REC_SEARCH;
-        if (!searches(h)) {
+        bool counts = h->library == HOOK_NCCL; /* all ranks count, whatever each of them records */
+        c->kind = counts ? SPOOL_REC_CALL : SPOOL_REC_SEARCH;
+        if (!counts && !searches(h)) {
             thread_leave(t); /* nothing is recorded: read no clock, look nothing up */
             return false;
         }
