@@ -101,8 +101,8 @@ finish() {
 # alone. The others run side by side, two on each core, because much of them waits; fewer beside the builds of the sanitizers.
 many="-j $((jobs * 2))"
 some="-j $((jobs + 1))"
-# What says the same on a second machine
-same='^(unit|rule|golden|browser|vgpu)\.|\.selftest$|^(words|layers|fact_keys|house|limits|format|health_codes|e2e\.(kill|profile|readme|terminal))$'
+# What says the same on a second machine of the same Debian: it asks files, recordings, or the virtual GPU
+same='^(unit|rule|golden|browser|vgpu)\.|\.selftest$|^(words|layers|fact_keys|house|limits|format|health_codes|gpu\.rehearsal|e2e\.(defaults|kill|killed|light|limits|node_disk|profile|readme|secrets|shared_folder|steps|terminal))$'
 
 alone() {
     run "" "$build" -L long -L timed
