@@ -126,8 +126,8 @@ TEST(test_repeated_calls_on_a_cpu)
     case_said(o, CONDITION_IN_TURN, false);
     ck_assert(o->upper_bound);
     ck_assert_int_gt(o->saves_high_ns,
-                     MS(5)); /* three quarters of both passes, but for one call of 64 */
-    ck_assert_int_lt(o->saves_high_ns, MS(6));
+                     MS(7)); /* three quarters of the step, but for one call of 64 */
+    ck_assert_int_lt(o->saves_high_ns, MS(7.5));
     b = loop_on_cpu("LSTMCell, 64 times, in turn, a cell at train.py:22", 0);
     o = case_verdict(build_analyze(&b), "repeated-calls", RULE_FIRES);
     case_said(o, CONDITION_CELL, true);
