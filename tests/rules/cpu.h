@@ -12,12 +12,14 @@ static inline int64_t cpu_step_ns(int i)
     return MS(100) + i * MS(10);
 }
 
-/* The steps, each with so many backward passes. weights: what the hook says of the parameters. */
+/* The steps, each with so many backward passes. weights: what the hook says of the parameters; NULL: there is no hook. */
 static inline struct builder cpu_training(const char *weights, int passes)
 {
     struct builder b = build_start();
-    build_meta(&b, "torch.version", "2.14.1");
-    build_meta(&b, "torch.parameters", weights);
+    if (weights) {
+        build_meta(&b, "torch.version", "2.14.1");
+        build_meta(&b, "torch.parameters", weights);
+    }
     for (int i = 0; i < CPU_STEPS; i++) {
         int64_t at = cpu_step_ns(i);
         build_range_at(&b, "gpuprof.step", 0, at, at + MS(10));

@@ -165,4 +165,6 @@ TEST(test_anomaly_detection_on_a_cpu)
     ck_assert_int_eq(o->remedy.action, ACTION_STOP_ANOMALY_DETECTION);
     ck_assert_str_eq(o->remedy.object.place, "train.py:2");
     ck_assert(o->upper_bound);
+    b = cpu_training(NULL, 1);
+    case_verdict(build_analyze(&b), "debug-switches", RULE_CANNOT_TELL);
 }

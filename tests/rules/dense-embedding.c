@@ -56,6 +56,8 @@ TEST(test_dense_embedding_on_a_cpu)
     b = cpu_training("3 tensors, 1000000 numbers, float32, on cpu", 1);
     build_meta(&b, "torch.embedding", "75000 rows of 10, 64 looked up, sparse=True at train.py:7");
     case_verdict(build_analyze(&b), "dense-embedding", RULE_SILENT);
+    b = cpu_training(NULL, 1);
+    case_verdict(build_analyze(&b), "dense-embedding", RULE_CANNOT_TELL);
 }
 
 /* The line of the optimizer's step only names the same time. */

@@ -85,4 +85,6 @@ TEST(test_double_precision_on_a_cpu)
     b = cpu_training("12 tensors, 1000 numbers, float64, on cpu", 1);
     const struct outcome *o = case_first(build_analyze(&b), "double-precision", MS(5));
     ck_assert(o->upper_bound);
+    b = cpu_training(NULL, 1);
+    case_verdict(build_analyze(&b), "double-precision", RULE_CANNOT_TELL);
 }

@@ -65,4 +65,6 @@ TEST(test_growing_graph_on_a_cpu)
     b = cpu_training("12 tensors, 1000 numbers, float32, on cpu", 3); /* within one step */
     build_meta(&b, "torch.backward.again", "3 passes, 60 % at train.py:9");
     case_verdict(build_analyze(&b), "growing-graph", RULE_SILENT);
+    b = cpu_training(NULL, 1);
+    case_verdict(build_analyze(&b), "growing-graph", RULE_CANNOT_TELL);
 }

@@ -64,4 +64,6 @@ TEST(test_repeated_backward_on_a_cpu)
     b = cpu_training("12 tensors, 1000 numbers, float32, on cpu", 1); /* through earlier steps */
     build_meta(&b, "torch.backward.again", "12 passes, 90 % at train.py:9");
     case_verdict(build_analyze(&b), "repeated-backward", RULE_SILENT);
+    b = cpu_training(NULL, 1);
+    case_verdict(build_analyze(&b), "repeated-backward", RULE_CANNOT_TELL);
 }

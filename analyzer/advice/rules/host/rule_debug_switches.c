@@ -132,7 +132,14 @@ static void check_on_cpu(const struct facts *f, struct arena *arena, struct outc
     const char *where = timeline_meta(f->tl, FACT_TORCH_ANOMALY_MODE_WHERE);
     int64_t passes_ns = f->breakdown_ns[PART_FORWARD] + f->breakdown_ns[PART_BACKWARD];
     o->why = "PyTorch's anomaly detection is off";
-    if (!mode || strcmp(mode, "True") != 0)
+    if (!mode) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why =
+            "not recorded: whether PyTorch's anomaly detection is on (gpuprof run records it at "
+            "an optimizer's first step)";
+        return;
+    }
+    if (strcmp(mode, "True") != 0)
         return;
     outcome_evidence_per(o, "forward and backward pass with anomaly detection", ms(passes_ns), "ms",
                          "SELECT * FROM fact WHERE key = 'torch.anomaly_mode'");
@@ -195,7 +202,7 @@ const struct rule rule_debug_switches = {
         "Launches that return only after their kernel has run, kernels that look for NaN "
         "or infinity after many operations, those of PyTorch's anomaly detection among "
         "them, fills of new tensors in PyTorch's deterministic mode, and CUDA_LAUNCH_BLOCKING "
-        "and NCCL_DEBUG in the environment.",
+        "and NCCL_DEBUG in the environment. On a CPU: anomaly mode alone.",
     .doc = "CUDA_LAUNCH_BLOCKING=1 makes the host wait for each kernel, so that CUDA reports an "
            "error where it happens; the next launch then finds an idle GPU. Anomaly detection adds "
            "a check and a read-back to every operation. Deterministic mode also fills all memory "

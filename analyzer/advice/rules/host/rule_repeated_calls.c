@@ -134,9 +134,9 @@ static void check_on_cpu(const struct facts *f, struct arena *arena, struct outc
     double share = (double)forward / (double)part[PART_FORWARD];
     share = share < 1 ? share : 1;
     int64_t backward = (int64_t)(share * (double)part[PART_BACKWARD]);
-    int64_t ns = forward + backward;
     /* In a loop over samples that was measured the optimizer's step became shorter as well. */
-    int64_t most = ns + (int64_t)(share * (double)part[PART_OPTIMIZER]);
+    int64_t update = (int64_t)(share * (double)part[PART_OPTIMIZER]);
+    int64_t ns = forward + backward + update;
     o->why = arena_printf(arena, "%lld calls of %s take %s %s", (long long)m->times, m->name,
                           time_text(arena, ns), scope_words(f)->per);
     if (ns * QUERY_SOME < f->step_ns)
@@ -147,17 +147,18 @@ static void check_on_cpu(const struct facts *f, struct arena *arena, struct outc
                          ms(forward), "ms",
                          "SELECT file, line, function, state, looks FROM stack_time LIMIT 10");
     outcome_evidence_per(o, "such a share of the backward pass", ms(backward), "ms", NULL);
+    outcome_evidence_per(o, "such a share of the optimizer's step", ms(update), "ms", NULL);
     set_remedy(o, m);
     o->error_class = ERROR_RERUN_DECIDES;
-    outcome_fires(o, (int64_t)((double)most * (1 - 1 / (double)m->times)),
-                  arena_printf(arena,
-                               "the forward pass calls %s %lld times%s%s: with their share of the "
-                               "backward pass these calls take "
-                               "up to %s of %s %s%s",
-                               m->name, (long long)m->times, m->place ? ", at " : "",
-                               m->place ? m->place : "", time_text(arena, ns),
-                               time_text(arena, f->step_ns), scope_words(f)->per,
-                               m->in_turn ? "; each call gets what the one before computed" : ""));
+    outcome_fires(
+        o, (int64_t)((double)ns * (1 - 1 / (double)m->times)),
+        arena_printf(arena,
+                     "the forward pass calls %s %lld times%s%s: with their share of the "
+                     "backward pass and the optimizer's step they take up to %s of %s %s%s",
+                     m->name, (long long)m->times, m->place ? ", at " : "",
+                     m->place ? m->place : "", time_text(arena, ns), time_text(arena, f->step_ns),
+                     scope_words(f)->per,
+                     m->in_turn ? "; each call gets what the one before computed" : ""));
 }
 
 static void check_repeated_calls(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -219,7 +220,8 @@ const struct rule rule_repeated_calls = {
     .check = check_repeated_calls,
     .asks_cpu = true,
     .looks_for = "A module with weights that one forward pass calls four times or more, with short "
-                 "kernels or idle time of the GPU before them, a tenth of the step in all.",
+                 "kernels or idle time of the GPU before them, a tenth of the step in all; on a "
+                 "CPU a line with such calls that takes as much.",
     .doc = "A loop in Python over points in time, crops, pairs or objects calls a module for each: "
            "every call launches all of its kernels, and each computes little. One call with the "
            "inputs stacked along the batch does the same work in as many launches as one of them "

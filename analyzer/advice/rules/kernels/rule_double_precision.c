@@ -92,6 +92,12 @@ static void check_on_cpu(const struct facts *f, struct arena *arena, struct outc
     int64_t ns = part[PART_FORWARD] + part[PART_BACKWARD] + part[PART_OPTIMIZER];
     const char *weights = timeline_meta(f->tl, FACT_TORCH_PARAMETERS);
     o->why = "the weights are not float64";
+    if (!weights) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: the type of the weights (gpuprof run records it at an optimizer's "
+                 "first step)";
+        return;
+    }
     if (!all_double(f))
         return;
     outcome_evidence_per(o, "passes and optimizer, in FP64", ms(ns), "ms",
@@ -143,7 +149,7 @@ const struct rule rule_double_precision = {
     .program = {.line = FACT_TORCH_FLOAT64_WHERE, .now = FACT_TORCH_PARAMETERS},
     .looks_for = "Kernels that compute in FP64, by their names, by the types that they point to, "
                  "or because all "
-                 "weights are float64.",
+                 "weights are float64; on a CPU the weights alone.",
     .doc = "NumPy makes float64 by default; a tensor made of it stays so, and a model that is "
            "converted to match (.double()) then computes and copies twice the bytes, at half of "
            "the FP32 rate on GPUs for data centres and at a small part of it on all others. "

@@ -101,9 +101,10 @@ const struct rule rule_dense_embedding = {
     .check = check_dense_embedding,
     .asks_cpu = true,
     .about_update = true,
-    .looks_for = "An embedding with at least eight times as many rows as are looked up at once, "
-                 "whose gradient is dense; the time of fills in the backward pass, and its share "
-                 "of the optimizer's.",
+    .looks_for =
+        "An embedding with at least eight times as many rows as are looked up at once, "
+        "whose gradient is dense; the time of fills in the backward pass, and its share "
+        "of the optimizer's. On a CPU the bound takes for the zeros as much as for the update.",
     .doc = "The gradient of nn.Embedding is as large as the table unless sparse=True: it is filled "
            "with zeros, a few rows are added to, and the optimizer reads and writes all rows, with "
            "their momentum. optim.SparseAdam, SGD and Adagrad take sparse gradients. Optimizers "

@@ -81,6 +81,12 @@ static void check_on_cpu(const struct facts *f, struct arena *arena, struct outc
     const char *place = timeline_meta_place(f->tl, FACT_TORCH_BACKWARD_AGAIN);
     long long times = told ? strtoll(told, NULL, 10) : 0, each = query_passes_each(f, arena);
     double steps = (double)f->steps.count;
+    if (!timeline_meta(f->tl, FACT_TORCH_VERSION)) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: which backward passes keep their graph (gpuprof run records it of "
+                 "PyTorch programs)";
+        return;
+    }
     o->why = "no backward pass was seen that goes through the graphs of earlier steps";
     if (!each || times < each + RULES_STEPS_BEHIND || steps < 2)
         return;
@@ -137,7 +143,8 @@ const struct rule rule_growing_graph = {
     .check = check_growing_graph,
     .asks_cpu = true,
     .looks_for = "Steps of which each has the same number of operations more than the one before "
-                 "it, and the line whose backward passes take most.",
+                 "it, and the line whose backward passes take most. On a CPU: backward passes that "
+                 "go through the graphs of several steps.",
     .doc = "A state, a running loss or an average that a step computes from the last one's keeps "
            "the autograd graph of all steps before it. Then backward(retain_graph=True) goes "
            "through all of them: steps become longer and longer, and memory grows with them. "

@@ -163,7 +163,7 @@ const struct rule rule_repeated_backward = {
     .check = check_repeated_backward,
     .asks_cpu = true,
     .looks_for = "Backward passes that keep their graph and share nodes with the next, and what "
-                 "they launch again, a tenth of the step or more in all.",
+                 "they launch again, a tenth of the step or more in all; on a CPU by their nodes.",
     .doc = "backward(retain_graph=True) for each loss goes back through what the losses share once "
            "for each of them. The gradient of a sum is the sum of the gradients: one backward pass "
            "from the sum gives the same, and goes through each part once. Where the gradients of "
