@@ -33,7 +33,7 @@ void page_timeline(const struct page *p)
         p,
         "<p id=\"where\" role=\"status\">Reading the timeline...</p>\n<p id=\"aftertext\" "
         "role=\"status\" hidden></p>\n<div><canvas id=\"minimap\" "
-        "role=\"img\" aria-label=\"The whole recording: %s, and what of it is in "
+        "role=\"img\" aria-label=\"The whole recording: %s%s, and what of it is in "
         "view below\"></canvas></div>\n<div id=\"frame\" role=\"region\" "
         "aria-label=\"Timeline\"><canvas id=\"canvas\" tabindex=\"0\" role=\"application\" "
         "aria-label=\"Timeline of the %s. Keys: w and s zoom, a and d move, f shows the whole "
@@ -47,7 +47,7 @@ void page_timeline(const struct page *p)
         "wheel zooms.</p>\n<div id=\"details\" role=\"status\"></div>\n<details "
         "class=\"others lanes\"><summary>Lanes</summary><ul "
         "id=\"lanelist\"></ul></details>\n</div></section>\n",
-        map, steps ? "chosen step" : whole, whole,
-        steps ? ", left and right arrow choose a step" : "", whole,
-        steps ? ", arrows choose a step" : "");
+        map, p->a->facts->window_count ? ", hatched where it was not recorded" : "",
+        steps ? "chosen step" : whole, whole, steps ? ", left and right arrow choose a step" : "",
+        whole, steps ? ", arrows choose a step" : "");
 }

@@ -159,6 +159,7 @@ static int write_all(struct data *d)
         json_str(&d->j, NULL, analysis_part_title(d->p->a->facts, i));
     json_end(&d->j, ']');
     page_data_steps(d);
+    page_data_recorded(d);
     page_data_gaps(d);
     page_data_findings(d);
     page_data_after(d);

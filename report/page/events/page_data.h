@@ -53,7 +53,8 @@ bool data_shows(const struct data *d, uint32_t process);
 bool data_shows_thread(const struct data *d, uint32_t thread);
 
 void page_data_steps(struct data *d);
-void page_data_gaps(struct data *d); /* of the steps whose events are on the page */
+void page_data_recorded(struct data *d); /* the windows */
+void page_data_gaps(struct data *d);     /* of the steps whose events are on the page */
 void page_data_findings(struct data *d);
 
 /* page_data_after.c: the best findings, each with a step as replayed after the change. */

@@ -46,6 +46,18 @@ void page_data_steps(struct data *d)
     json_end(&d->j, '}');
 }
 
+void page_data_recorded(struct data *d)
+{
+    const struct facts *f = d->p->a->facts;
+    json_begin(&d->j, "recorded", '['); /* begin and end of each window; empty: all is recorded */
+    for (size_t i = 0; i < f->window_count; i++) {
+        json_int(&d->j, NULL, f->windows[i].start_ns);
+        json_int(&d->j, NULL,
+                 f->windows[i].end_ns < d->t->end_ns ? f->windows[i].end_ns : d->t->end_ns);
+    }
+    json_end(&d->j, ']');
+}
+
 static bool gap_wanted(const struct data *d, const struct gap *g)
 {
     if (d->window_to_ns > d->window_from_ns)

@@ -47,6 +47,10 @@ def light(build, checks):
                  str(found["findings"]))
     checks.check(found["health"]["run_steps"] == 500 and 0 < found["health"]["recorded_pct"] < 50, "how much was recorded is said",
                  str(found["health"]))
+    page = build.path("light.html")
+    build.run([build.gpuprof, "report", "-o", page, profile])
+    with open(page, encoding="utf-8") as f:
+        checks.check("hatched where it was not recorded" in f.read(), "the page says what is hatched", "")
     said = done.stderr.replace("\ngpuprof:", "").split()
     checks.check(" ".join(said).find(f"in full steps {first} to {first + 30},") > 0, "... in one line of the summary", done.stderr)
 
