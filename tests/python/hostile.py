@@ -91,8 +91,9 @@ SETTINGS = ["num_workers", "pin_memory", "precision", "optimizer", "zero_grad", 
 
 
 def hostile_settings(r):
+    """At most four parts of 30,000 bytes: Linux takes 131,072 bytes for one variable (execve(2), MAX_ARG_STRLEN)."""
     def part():
-        values = [b"1", b"-1", b"9" * 400, b"", b"\xff\xfe", b"1e999", b"x" * 60000, b"\x1b[31m", b"tf32", b"fused", b"True", b"\xed\xa0\x80"]
+        values = [b"1", b"-1", b"9" * 400, b"", b"\xff\xfe", b"1e999", b"x" * 30000, b"\x1b[31m", b"tf32", b"fused", b"True", b"\xed\xa0\x80"]
         name = r.choice([r.choice(SETTINGS).encode(), bytes(r.randrange(1, 256) for _ in range(r.randrange(9)))])
         return name + r.choice([b"=", b"=", b"", b"=="]) + r.choice(values)
     return r.choice([b";", b","]).join(part() for _ in range(r.randrange(5)))
