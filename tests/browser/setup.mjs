@@ -5,6 +5,7 @@
  * Needs Chromium (CHROMIUM, else /usr/bin/chromium) and `npm ci` in this folder. */
 import {execFileSync} from 'node:child_process';
 import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
 import {dirname, join, resolve} from 'node:path';
 import {fileURLToPath} from 'node:url';
@@ -150,4 +151,12 @@ export async function open(browser, path, options = {}) {
     page.on('request', r => r.url().startsWith('file:') || r.url().startsWith('blob:') || r.url().startsWith('data:') || bad.push('request: ' + r.url()));
     await page.goto('file://' + path);
     return {page, bad, close: () => context.close()};
+}
+
+/** What axe finds wrong in the page. The contrast of colours takes nine tenths of its time, and hangs on the theme, not on the
+ * width or on what was chosen before: a test asks for it once in each theme. The page is opened with bypassCSP. */
+export async function axe(page, {contrast = true} = {}) {
+    await page.addScriptTag({content: readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')});
+    const {violations} = await page.evaluate(rules => window.axe.run({resultTypes: ['violations'], rules}), {'color-contrast': {enabled: contrast}});
+    return violations.map(v => v.id + ': ' + v.nodes.map(n => n.target).slice(0, 3).join(' | '));
 }
