@@ -78,6 +78,7 @@ struct recorded_window {
     bool leads_in;      /* the program was already running when the window began */
     bool at_step;       /* the window ends where a step begins */
     int64_t first_step; /* as in row_recorded */
+    int64_t number;     /* of the first step that begins in it; 0: not known */
 };
 
 #define GAP_LISTED_NS 2000

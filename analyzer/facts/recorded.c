@@ -95,6 +95,40 @@ static void drop_unfinished(struct facts *f, const struct recorded_window *r, si
     }
 }
 
+static size_t first_step_from(const struct facts *f, int64_t ns)
+{
+    size_t low = 0, high = f->steps.count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (f->steps.at[mid].start_ns < ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* The number of the window's first step. If the window was not cut at steps, a block of steps that
+ * begins with one of the window's tells. */
+static int64_t number_of(const struct facts *f, const struct recorded_window *r)
+{
+    const struct timeline *t = f->tl;
+    size_t first = first_step_from(f, r->start_ns);
+    if (r->first_step >= 0)
+        return r->first_step ? r->first_step : 1;
+    for (size_t i = 0; f->steps.process < t->process_count && i < t->step_block_count; i++) {
+        const struct row_step_block *b = &t->step_blocks[i];
+        if (b->process != t->processes[f->steps.process].id || b->start_ns < r->start_ns ||
+            b->start_ns >= r->end_ns)
+            continue;
+        size_t at = first_step_from(f, b->start_ns);
+        if (at < f->steps.count && f->steps.at[at].start_ns == b->start_ns)
+            return b->first_step > (int64_t)(at - first) ? b->first_step - (int64_t)(at - first)
+                                                         : 0;
+    }
+    return 0;
+}
+
 void recorded_drop_incomplete_steps(struct facts *f)
 {
     struct steps *s = &f->steps;
@@ -105,6 +139,7 @@ void recorded_drop_incomplete_steps(struct facts *f)
     size_t i = 0;
     for (size_t k = 0; k < f->window_count; k++) {
         struct recorded_window *r = &f->windows[k];
+        r->number = window ? 0 : number_of(f, r);
         for (; op < t->op_count && t->ops[op].start_ns < r->start_ns; op++)
             ;
         for (uint32_t o = op; r->leads_in && t->op_count;
@@ -153,10 +188,29 @@ int64_t recorded_covered_ns(const struct facts *f, const struct spans *spans)
 int64_t facts_step_number(const struct facts *f, size_t step)
 {
     const struct recorded_window *r = recorded_at(f, f->steps.at[step].start_ns);
-    size_t first = step;
-    if (!r || r->first_step < 0)
-        return (int64_t)step + 1;
-    while (first > 0 && f->steps.at[first - 1].start_ns >= r->start_ns)
-        first--;
-    return (r->first_step ? r->first_step : 1) + (int64_t)(step - first);
+    return r && r->number ? r->number + (int64_t)(step - first_step_from(f, r->start_ns))
+                          : (int64_t)step + 1;
+}
+
+/* Whether a window numbers its steps. */
+static bool numbered(const struct facts *f, size_t window)
+{
+    return window < f->window_count && f->windows[window].number > 0;
+}
+
+struct unrecorded recorded_gap(const struct facts *f, size_t i, int64_t from_ns, int64_t to_ns)
+{
+    const struct recorded_window *before = i ? &f->windows[i - 1] : NULL;
+    const struct recorded_window *after = i < f->window_count ? &f->windows[i] : NULL;
+    struct unrecorded u = {.from_ns = before && before->end_ns > from_ns ? before->end_ns : from_ns,
+                           .to_ns = after && after->start_ns < to_ns ? after->start_ns : to_ns};
+    u.known_ns = !after ? u.to_ns : after->known_ns < to_ns ? after->known_ns : to_ns;
+    if ((before && !numbered(f, i - 1)) || (after && !numbered(f, i)) || !f->health.run_steps)
+        return u;
+    size_t last = before ? first_step_from(f, before->end_ns) : 0;
+    u.first_step = last ? facts_step_number(f, last - 1) + 1 : 1;
+    u.last_step = after ? after->number - 1 : f->health.run_steps;
+    if (u.first_step > u.last_step)
+        u.first_step = u.last_step = 0;
+    return u;
 }

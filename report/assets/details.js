@@ -25,6 +25,7 @@ const pageDetails = {
             const g = this.data.gaps;
             return [[g.gpu + ' idle', this.data.partTitles[g.part[hit.gap]]], ['length', formatTime(g.length[hit.gap])]];
         }
+        if (hit.unrecorded !== undefined) return this.unrecordedFacts(hit);
         if (hit.finding !== undefined) {
             const f = this.data.findings[hit.finding];
             const out = [['finding ' + f.rank, f.title], ['here', f.text || ''], ['length', formatTime(f.length)]];
@@ -77,6 +78,10 @@ const pageDetails = {
         this.rows(this.facts(hit));
         const after = hit.finding !== undefined && this.after.buttonOf(this.data.findings[hit.finding].rank);
         if (after) byId('details').append(after);
+        if (hit.unrecorded !== undefined) {
+            const block = this.timeline.unrecorded.blockAt(hit.ns);
+            if (block >= 0) byId('details').append(this.nearestButton(this.timeline.unrecorded.blocks.first[block]));
+        }
         const other = hit.row && this.timeline.partners(hit)[0];
         if (!other) return;
         const button = element('button', hit.row.kind === 'gpu' ? 'go to its launch' : 'go to its work on the GPU');
@@ -91,8 +96,13 @@ const pageDetails = {
             this.rows([['selected', length + (missing ? there ? '; not all of its events are on this page' : '; its events are not on this page' : '')]]);
             return;
         }
-        const sums = this.timeline.sums(...span);
+        const sums = this.timeline.sums(...span), whole = span[1] - span[0];
+        if (sums.span <= 0) {
+            this.rows([['selected', length + ', not recorded: step times only']]);
+            return;
+        }
         const pairs = [['selected', length + ', ' + sums.count + ' GPU operation' + (sums.count === 1 ? '' : 's') + (gpus.size > 1 ? ' of ' + gaps.gpu : '')]];
+        if (sums.span < whole) pairs.push(['recorded', formatTime(sums.span) + ' of it: the shares below are of this time']);
         sums.parts.forEach((ns, i) => ns > 0 && pairs.push([this.data.partTitles[i], formatTime(ns) + ', ' + (ns / sums.span * 100).toFixed(1) + ' %']));
         this.rows(pairs);
     },

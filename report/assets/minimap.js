@@ -38,7 +38,7 @@ class Minimap {
         const {steps, unit, gaps, all} = this.data;
         if (!steps.start.length || (unit === 'window' && gaps.start.length && all)) this.drawGaps(c, height);
         else this.drawSteps(c, height);
-        this.drawUnrecorded(c, height);
+        hatch(c, this.timeline.unrecorded, ns => this.x(ns), this.width, 5, height - 5, this.timeline.ink, 7);
         c.fillStyle = this.timeline.accent;
         for (const f of this.data.findings) c.fillRect(this.x(f.start), 0, Math.max(this.x(f.start + f.length) - this.x(f.start), 2), 3);
         this.drawView(c, height);
@@ -68,31 +68,6 @@ class Minimap {
         c.globalAlpha = 1;
     }
 
-    /* Hatches what lies between the windows of a run. */
-    drawUnrecorded(c, height) {
-        const ends = this.data.recorded;
-        if (!ends.length) return;
-        c.strokeStyle = this.timeline.ink;
-        c.globalAlpha = 0.25;
-        c.lineWidth = 1;
-        for (let i = -1; i < ends.length; i += 2) {
-            const from = i < 0 ? 0 : Math.max(this.x(ends[i]), 0), to = i + 1 < ends.length ? Math.min(this.x(ends[i + 1]), this.width) : this.width;
-            if (to - from < 3) continue;
-            c.save();
-            c.beginPath();
-            c.rect(from, 5, to - from, height - 5);
-            c.clip();
-            c.beginPath();
-            for (let x = from - height; x < to; x += 7) {
-                c.moveTo(x, height);
-                c.lineTo(x + height, 0);
-            }
-            c.stroke();
-            c.restore();
-        }
-        c.globalAlpha = 1;
-    }
-
     drawGaps(c, height) {
         const g = this.data.gaps;
         /* Without a GPU there is only one kind. */
@@ -103,6 +78,8 @@ class Minimap {
             c.fillStyle = this.timeline.partColor[g.part[i]];
             c.fillRect(this.x(g.start[i]), 5, this.x(g.start[i] + g.length[i]) - this.x(g.start[i]), height - 5);
         }
+        const {from, to} = this.timeline.unrecorded;
+        from.forEach((at, k) => c.clearRect(this.x(at), 5, this.x(to[k]) - this.x(at), height - 5));
     }
 
     drawView(c, height) {

@@ -34,7 +34,7 @@ class Page {
             lanes: () => { this.lanes(); this.describe(); },
             match: by => this.match(by),
             recolor: () => this.redraw(),
-            step: by => this.choose(this.step + by),
+            step: by => this.turn(by),
         });
         this.minimap = new Minimap(data, byId('minimap'), this.timeline, ns => this.go(ns));
         this.after = new AfterChange(this);
@@ -79,7 +79,9 @@ class Page {
     /* Moves the view to a moment of the run, and chooses the step in which it lies. */
     go(ns) {
         const [from, to] = this.timeline.view, half = (to - from) / 2;
-        if (this.stepCount() && !this.whole && this.stepAt(ns) !== this.step) this.choose(this.stepAt(ns));
+        const {unrecorded} = this.timeline, k = unrecorded.at(ns), block = unrecorded.blockAt(ns);
+        if (this.stepCount() && !this.whole && k >= 0 && block >= 0) this.openNumber(unrecorded.blocks.first[block]);
+        else if (this.stepCount() && !this.whole && (this.stretch || this.stepAt(ns) !== this.step)) this.choose(this.stepAt(ns));
         else this.timeline.setView(ns - half, ns + half);
     }
 
@@ -91,6 +93,7 @@ class Page {
 
     wholeRun() {
         this.whole = true;
+        this.stretch = null;
         this.after.drop();
         this.timeline.setHome(this.data.from, this.data.to, 0);
         this.details();
@@ -107,6 +110,7 @@ class Page {
             return;
         }
         this.whole = false;
+        this.stretch = null;
         this.step = Math.min(Math.max(step, 0), this.stepCount() - 1);
         this.after.drop();
         const start = s.start[this.step];
@@ -135,29 +139,59 @@ class Page {
         strip.append(this.marker);
         strip.addEventListener('click', e => {
             const box = strip.getBoundingClientRect();
-            this.choose(Math.floor((e.clientX - box.left) / box.width * this.stepCount()));
+            this.openNumber(this.numberAt((e.clientX - box.left) / box.width * 1000));
         });
         strip.addEventListener('keydown', e => {
             const by = {ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10,
                         Home: -Infinity, End: Infinity}[e.key];
             if (!by) return;
             e.preventDefault();
-            this.choose(by === Infinity ? this.stepCount() - 1 : by === -Infinity ? 0 : this.step + by);
+            if (Math.abs(by) === 1) this.turn(by);
+            else this.choose(by === Infinity ? this.stepCount() - 1 : by === -Infinity ? 0 : this.step + by);
         });
+    }
+
+    /* Where a recorded step stands on the strip, in 1/1000 of it. */
+    place(i) {
+        const {width, narrow} = byId('strip').dataset;
+        return i < 0 ? -width : i * width + (this.data.steps.number[i] - 1 - i) * narrow;
+    }
+
+    /* The number of the step at a place of the strip. */
+    numberAt(x) {
+        const {width, narrow} = byId('strip').dataset, {number} = this.data.steps;
+        let low = 0, high = number.length;
+        while (low < high) {
+            const mid = (low + high) >> 1;
+            if (this.place(mid) <= x) low = mid + 1;
+            else high = mid;
+        }
+        const past = x - this.place(low - 1) - width;
+        return past < 0 || !(narrow > 0) ? number[low - 1] : (low ? number[low - 1] : 0) + 1 + Math.floor(past / narrow);
     }
 
     mark() {
         const strip = byId('strip'), n = this.stepCount(), s = this.data.steps;
         if (!strip) return;
-        this.marker.style.left = this.step / n * 100 + '%';
-        this.marker.style.width = 100 / n + '%';
+        const {width, narrow} = strip.dataset, {stretch} = this, before = stretch && upperBound(s.number, stretch.first) - 1;
+        const left = stretch ? this.place(before) + Number(width) + (stretch.first - 1 - (before < 0 ? 0 : s.number[before])) * narrow : this.place(this.step);
+        this.marker.style.left = left / 10 + '%';
+        this.marker.style.width = (stretch ? (stretch.last - stretch.first + 1) * narrow : width) / 10 + '%';
         strip.setAttribute('aria-valuenow', this.step);
+        if (stretch) {
+            strip.setAttribute('aria-valuetext', this.unrecordedText());
+            return;
+        }
         strip.setAttribute('aria-valuetext', 'step ' + s.number[this.step] + ', ' + formatTime(s.length[this.step]));
     }
 
     bar() {
         const place = byId('chosenbar'), parts = this.data.steps.parts, n = this.data.partTitles.length;
         if (!place || !parts.length) return;
+        if (this.stretch) {
+            place.replaceChildren(element('p', this.unrecordedText() + '.', 'dim'));
+            return;
+        }
         const length = this.data.steps.length[this.step], mine = parts.slice(this.step * n, this.step * n + n);
         const row = element('div', undefined, 'barrow'), bar = element('div', undefined, 'bar');
         const scale = Math.min(1, length / Number(place.dataset.most));
@@ -177,11 +211,12 @@ class Page {
     }
 
     buttons() {
-        byId('prev').addEventListener('click', () => this.choose(this.step - 1));
-        byId('next').addEventListener('click', () => this.choose(this.step + 1));
+        byId('prev').addEventListener('click', () => this.turn(-1));
+        byId('next').addEventListener('click', () => this.turn(1));
+        byId('goto').addEventListener('change', ({target}) => target.value && this.openNumber(Number(target.value)));
         byId('run').addEventListener('click', () => this.wholeRun());
         byId('gpuwork').addEventListener('click', () => this.showGpuWork());
-        byId('fit').addEventListener('click', () => this.stepCount() ? this.choose(this.step) : this.timeline.fit());
+        byId('fit').addEventListener('click', () => this.stepCount() && !this.stretch ? this.choose(this.step) : this.timeline.fit());
         byId('zoomin').addEventListener('click', () => this.timeline.zoom(0.5));
         byId('zoomout').addEventListener('click', () => this.timeline.zoom(2));
         byId('find').addEventListener('input', e => {
@@ -244,11 +279,15 @@ class Page {
     describe() {
         const [from, to] = this.timeline.view, s = this.data.steps, lanes = new Set(this.timeline.lines.map(l => l.row)).size, frame = byId('frame');
         const name = !this.stepCount() ? 'gpuprof found no steps; the whole recording'
-            : this.whole ? 'The whole run, ' + this.count(s.start.length)
+            : this.whole ? 'The whole run, ' + this.count(this.data.run) + (this.data.run > s.start.length ? ', ' + s.start.length + ' of them recorded' : '')
+            : this.stretch ? this.unrecordedText()
             : (this.data.unit === 'window' ? 'The window' : 'Step ' + s.number[this.step]) + (s.used[this.step] ? '' : ' (not used)') + ', ' + formatTime(s.length[this.step]);
-        byId('gpuwork').hidden = this.whole || !this.runsLater();
-        byId('where').textContent = name + '; in view ' + formatTime(to - from) + '.' + this.lacks() +
-            (this.whole || !this.runsLater() ? '' : ' The GPU does its work ' + this.gpuSpan(this.step).map(at => formatTime(at - s.start[this.step])).join(' to ') + ' after its start.') +
+        const single = !this.whole && !this.stretch, unknown = this.timeline.unrecorded.within(Math.max(from, this.data.from), Math.min(to, this.data.to));
+        const some = unknown > 0 ? unknown < to - from ? ', of which ' + formatTime(unknown) + ' not recorded' : ', not recorded' : '';
+        byId('nearest').replaceChildren(...this.stretch ? [this.nearestButton(this.stretch.first)] : []);
+        byId('gpuwork').hidden = !single || !this.runsLater();
+        byId('where').textContent = name + '; in view ' + formatTime(to - from) + some + '.' + (this.stretch ? '' : this.lacks()) +
+            (!single || !this.runsLater() ? '' : ' The GPU does its work ' + this.gpuSpan(this.step).map(at => formatTime(at - s.start[this.step])).join(' to ') + ' after its start.') +
             (frame.scrollHeight > frame.clientHeight + 20 ? ' ' + lanes + ' lanes: scroll to see all.' : '');
         if (this.minimap) this.minimap.draw();
     }
@@ -283,7 +322,7 @@ class Page {
     }
 }
 
-Object.assign(Page.prototype, pageDetails);
+Object.assign(Page.prototype, pageDetails, pageUnrecorded);
 
 /* For printing, everything is unfolded and the timeline drawn in the light colours; afterwards all
  * is restored. */

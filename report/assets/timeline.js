@@ -37,6 +37,7 @@ class Timeline {
         this.matches = [];
         /* Index in data.after of the change whose replayed step is drawn; -1: none. */
         this.after = -1;
+        this.unrecorded = new Unrecorded(data);
         this.launches = new Map(); /* number of a launch: its call */
         this.work = new Map();     /* number of a launch: the work that it put on the GPU */
         for (const row of data.rows) {
@@ -163,7 +164,7 @@ class Timeline {
         this.setView(...this.home);
     }
 
-    /* The parts of a span, computed as in the breakdown, on the GPU whose idle times are known. If
+    /* The parts of a span, as far as it was recorded, computed as in the breakdown, on the GPU whose idle times are known. If
      * several operations run at the same time, computing counts before communication, and that
      * before copies. */
     sums(from, to) {
@@ -178,7 +179,7 @@ class Timeline {
         }
         let covered = [], before = 0;
         work.forEach((spans, part) => {
-            covered = union(covered.concat(spans));
+            covered = this.unrecorded.without(union(covered.concat(spans)));
             const all = covered.reduce((sum, [start, end]) => sum + end - start, 0);
             parts[part] = all - before;
             before = all;
@@ -187,7 +188,7 @@ class Timeline {
             const [start, end] = clip(g.start[i], g.length[i]);
             if (end > start) parts[g.part[i]] += end - start;
         }
-        return {span: to - from, parts, count: work.flat().length};
+        return {span: to - from - this.unrecorded.within(from, to, this.unrecorded.known), parts, count: work.flat().length};
     }
 
     /* For printing: only the GPU's rows, if there are any, folded if they would fill more than a
@@ -210,6 +211,8 @@ class Timeline {
         this.findingLine = found ? 20 : -100;
         let y = found ? 40 : 22;
         this.lines = [];
+        this.timesLine = y;
+        if (this.unrecorded.from.length) y += 20;
         this.lengthLine = y;
         if (this.data.after[this.after]) y += 36;
         this.gapLine = y + 14;
@@ -227,7 +230,7 @@ class Timeline {
             if (after) y = this.linesOf(after, y, shown(after));
             if (row.pinned) this.head = y;
         }
-        this.height = Math.max(y + 4, 90);
+        this.height = Math.max(y + 4, this.unrecorded.from.length ? 140 : 90);
         this.resize();
     }
 
@@ -275,9 +278,10 @@ class Timeline {
             return i >= 0 && g.start[i] + g.length[i] >= ns ? {gap: i} : null;
         }
         if (at >= this.findingLine && at < this.findingLine + 16) return this.findingAt(ns, near);
+        const gap = this.unrecorded.at(ns);
         const line = this.lines.findLast(l => at >= l.y && at < l.y + (l.label ? 15 : l.height + 2) &&
                                               (l.label || this.eventOn(l, ns, near)) && l.y < this.head === fixed);
-        if (!line) return null;
+        if (!line) return gap >= 0 ? {unrecorded: gap, ns} : null;
         return line.label ? {label: line.row, pin: !line.row.of && x >= 4 + 15 && x < 4 + 45} : this.eventOn(line, ns, near);
     }
 

@@ -7,6 +7,7 @@ Object.assign(Timeline.prototype, {
         c.font = '11px ui-monospace, "DejaVu Sans Mono", monospace';
         c.textBaseline = 'middle';
         this.drawScale(c, this.height);
+        this.drawUnrecorded(c, 16, this.height - 16);
         for (const line of this.lines)
             if (line.y >= this.head) this.drawLine(c, line);
         this.drawSteps(c);
@@ -18,13 +19,16 @@ Object.assign(Timeline.prototype, {
             c.fillStyle = this.line;
             c.fillRect(0, this.head - 1, this.width, 1);
             this.drawScale(c, this.head);
+            this.drawUnrecorded(c, 16, this.head - 17);
         }
+        this.drawTimes(c);
         this.drawFindings(c);
         this.drawLengths(c);
         this.drawGaps(c);
         for (const line of this.lines)
             if (line.y < this.head) this.drawLine(c, line);
         c.restore();
+        this.drawWords(c);
         this.drawPicked(c);
         this.drawSelection(c);
     },
@@ -147,8 +151,11 @@ Object.assign(Timeline.prototype, {
         c.strokeStyle = this.dim;
         c.setLineDash([3, 3]);
         c.beginPath();
+        let last = -9;
         for (let i = upperBound(s.start, this.view[0]); i < s.start.length && s.start[i] < this.view[1]; i++) {
             const x = Math.round(this.x(s.start[i])) + 0.5;
+            if (x < last + 5) continue; /* more would be a band */
+            last = x;
             c.moveTo(x, 0);
             c.lineTo(x, this.height);
         }

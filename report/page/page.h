@@ -38,6 +38,7 @@ void page_findings(const struct page *p);
 void page_after(const struct page *p);     /* the step after one change after another */
 void page_breakdown(const struct page *p); /* bars: the parts of the median, p95 and longest step */
 void page_steps(const struct page *p);     /* the strip */
+void page_strip_open(const struct page *p); /* its element, which the script makes a slider */
 void page_strip(const struct page *p, double most_ns); /* the strip's bars, within an open plot */
 void page_strip_tops(const struct page *p, double most_ns); /* lengths of the bars that are cut */
 void page_outliers(const struct page *p);                   /* what the long steps have more of */
@@ -80,6 +81,11 @@ const char *page_during(const struct page *p, const struct gap *g); /* "" if unk
  * Hidden without JavaScript. Writes nothing if the events are not on the page. */
 void page_zoom_button(const struct page *p, int64_t start_ns, int64_t end_ns, uint32_t step,
                       const char *text);
+
+/* Steps of the run, recorded or not, as the recorded ones are numbered. */
+int64_t page_run_steps(const struct advice *a);
+/* Of the strip, at least so much belongs to the recorded steps, however few they are. */
+#define PAGE_STRIP_RECORDED 0.6
 
 /* Index of the used step whose length is nearest to this quantile; TL_NONE without used steps. */
 uint32_t page_step_at(const struct advice *a, double quantile);

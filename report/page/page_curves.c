@@ -1,4 +1,5 @@
 /* Curves of what was sampled of the GPUs over the run: utilisation, memory, clock, power. */
+#include "analyzer/facts/recorded.h"
 #include "report/page/page.h"
 #include "report/page/svg.h"
 #include "report/page/xml.h"
@@ -64,9 +65,18 @@ static void collect(struct curve_points *c, const struct page *p, size_t device,
     }
 }
 
+static void write_band(const struct page *p, int64_t from, int64_t to)
+{
+    double span = (double)(p->t->end_ns - p->t->start_ns);
+    if (from < to && span > 0)
+        svg_rect(p->f, "band", 1000 * (double)(from - p->t->start_ns) / span, 0,
+                 1000 * (double)(to - from) / span, 100);
+}
+
 void page_band(const struct page *p)
 {
-    const struct steps *s = &p->a->facts->steps;
+    const struct facts *f = p->a->facts;
+    const struct steps *s = &f->steps;
     int64_t from = INT64_MAX, to = INT64_MIN;
     for (size_t i = 0; i < s->count; i++) {
         if (s->at[i].used && s->at[i].start_ns < from)
@@ -74,10 +84,12 @@ void page_band(const struct page *p)
         if (s->at[i].used && s->at[i].to_ns > to)
             to = s->at[i].to_ns;
     }
-    double span = (double)(p->t->end_ns - p->t->start_ns);
-    if (from < to && span > 0)
-        svg_rect(p->f, "band", 1000 * (double)(from - p->t->start_ns) / span, 0,
-                 1000 * (double)(to - from) / span, 100);
+    for (size_t i = 0; i < f->window_count && from < to; i++) {
+        struct span part = recorded_part(&f->windows[i], from, to);
+        write_band(p, part.start_ns, part.end_ns);
+    }
+    if (!f->window_count && from < to)
+        write_band(p, from, to);
 }
 
 static void write_curve(const struct page *p, const struct curve_points *c, int curve)

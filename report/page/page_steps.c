@@ -135,10 +135,16 @@ void page_steps(const struct page *p)
     if (p->a->facts->step_parts && text_has_parts(p->a))
         page_put(p, "<p class=\"dim\">Colours as under \"Where a %s goes\".</p>\n",
                  scope_words(p->a->facts)->unit);
+    int64_t unrecorded = page_run_steps(p->a) - (int64_t)s->count;
+    if (unrecorded > 0)
+        page_put(p,
+                 "<p class=\"dim\">Hatched, and narrower: %s steps of the run of which only the "
+                 "times were recorded; dark up to their mean, pale up to the longest.</p>\n",
+                 text_count(&q, unrecorded));
     page_put(p, "<div class=\"plot\"><span class=\"ytop\">%s</span>",
              text_time(&top, (int64_t)most));
     page_strip_tops(p, most);
-    page_put(p, "<div id=\"strip\">");
+    page_strip_open(p);
     svg_open(p->f, 1000, 100, "strip", label);
     page_strip(p, most);
     if (s->used)
@@ -147,8 +153,7 @@ void page_steps(const struct page *p)
     svg_close(p->f);
     fprintf(p->f,
             "</div><span class=\"xfrom\">step %lld</span><span class=\"xto\">step %lld</span>",
-            (long long)facts_step_number(p->a->facts, 0),
-            (long long)facts_step_number(p->a->facts, s->count - 1));
+            (long long)1, (long long)page_run_steps(p->a));
     page_put(p, "</div>\n");
     page_outliers(p);
     write_other_bars(p);
@@ -261,8 +266,9 @@ void page_idle(const struct page *p)
         return;
     }
     page_put(p,
-             "<p class=\"dim\">Idle time of the whole recording by the length of the gap, coloured "
-             "by cause. It shows whether many short gaps or a few long ones cost the most.</p>\n");
+             "<p class=\"dim\">Idle time of %s by the length of the gap, coloured "
+             "by cause. It shows whether many short gaps or a few long ones cost the most.</p>\n",
+             p->a->facts->window_count ? "what was recorded" : "the whole recording");
     write_histogram(p);
     page_put(p, "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Longest "
                 "gaps\"><table class=\"data\"><caption>Longest gaps in the analysed "

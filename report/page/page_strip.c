@@ -14,10 +14,50 @@ static int64_t length(const struct step *s)
     return s->to_ns - s->from_ns;
 }
 
-/* How many steps share one bar. */
-static size_t steps_in_bar(const struct steps *s)
+int64_t page_run_steps(const struct advice *a)
 {
-    return (s->count + BARS - 1) / BARS;
+    const struct facts *f = a->facts;
+    int64_t n = (int64_t)f->steps.count, last = 0;
+    bool numbered = f->window_count > 0;
+    for (size_t i = 0; numbered && i < f->steps.count; i++) {
+        int64_t number = facts_step_number(f, i);
+        numbered = number > last;
+        last = number;
+    }
+    return !numbered ? n : f->health.run_steps > last ? f->health.run_steps : last;
+}
+
+/* The strip: bars of `each` neighbouring recorded steps, and between them, narrower, the steps of
+ * which only the times are known. */
+struct strip {
+    const struct page *p;
+    const struct steps *s;
+    double most;
+    int64_t others;       /* steps that were not recorded */
+    double width, narrow; /* of a step, in 1/1000 of the strip: recorded, not recorded */
+    size_t each;
+};
+
+static struct strip strip_of(const struct page *p, double most)
+{
+    const struct steps *s = &p->a->facts->steps;
+    int64_t run = page_run_steps(p->a), n = (int64_t)s->count;
+    struct strip x = {.p = p, .s = s, .most = most, .others = run - n};
+    x.width = 1000 * fmax(x.others ? PAGE_STRIP_RECORDED : 1, (double)n / (double)run) / (double)n;
+    x.narrow = x.others ? (1000 - x.width * (double)n) / (double)x.others : 0;
+    x.each = (s->count + BARS - 1) / BARS;
+    return x;
+}
+
+static int64_t number_of(const struct strip *x, size_t step)
+{
+    return facts_step_number(x->p->a->facts, step);
+}
+
+/* Where a recorded step stands; script: place in report.js. */
+static double place_of(const struct strip *x, size_t step)
+{
+    return (double)step * x->width + (double)(number_of(x, step) - 1 - (int64_t)step) * x->narrow;
 }
 
 /* True if the numbers count the step: it is used, and its length is known. */
@@ -28,10 +68,10 @@ static bool step_counts(const struct step *s)
 
 /* The step to show among those that share a bar: the longest one that counts; without one, the
  * longest. */
-static size_t shown_step(const struct steps *s, size_t from, size_t n)
+static size_t shown_step(const struct steps *s, size_t from, size_t end)
 {
     size_t best = from;
-    for (size_t i = from; i < from + n && i < s->count; i++) {
+    for (size_t i = from; i < end; i++) {
         bool better = step_counts(&s->at[i]) != step_counts(&s->at[best])
                           ? step_counts(&s->at[i])
                           : length(&s->at[i]) > length(&s->at[best]);
@@ -41,86 +81,161 @@ static size_t shown_step(const struct steps *s, size_t from, size_t n)
     return best;
 }
 
+/* A bar of recorded steps: where it stands, and the step that it shows. */
+struct bar {
+    double at, width;
+    size_t step;
+};
+
+/* *next: the first step behind the last bar, at first 0. */
+static bool next_bar(const struct strip *x, size_t *next, struct bar *out)
+{
+    size_t from = *next, end = from;
+    if (from >= x->s->count)
+        return false;
+    while (end < x->s->count && end - from < x->each &&
+           (!x->others || number_of(x, end) - number_of(x, from) == (int64_t)(end - from)))
+        end++;
+    *next = end;
+    *out = (struct bar){place_of(x, from), x->width * (double)(end - from),
+                        shown_step(x->s, from, end)};
+    return true;
+}
+
 /* One path that draws one part in all bars. A step above the top is as high as the plot, and its
  * parts keep their proportions. */
-static void write_part(const struct page *p, int part, bool used, double most)
+static void write_part(const struct strip *x, int part, bool used)
 {
-    const struct steps *s = &p->a->facts->steps;
-    size_t each = steps_in_bar(s);
-    double width = 1000.0 * (double)each / (double)s->count;
+    const struct steps *s = x->s;
     char class[8];
     snprintf(class, sizeof class, "p%d", part);
     bool any = false;
-    for (size_t i = 0; i < s->count; i += each) {
-        size_t k = shown_step(s, i, each);
-        double scale = 100 / fmax(most, (double)length(&s->at[k])), below = 0;
-        const int64_t *parts = p->a->facts->step_parts ? p->a->facts->step_parts[k] : NULL;
-        double height = scale * (double)(parts ? parts[part] : length(&s->at[k]));
-        if (step_counts(&s->at[k]) != used || height < 0.3)
+    struct bar bar;
+    for (size_t i = 0; next_bar(x, &i, &bar);) {
+        const struct step *step = &s->at[bar.step];
+        double scale = 100 / fmax(x->most, (double)length(step)), below = 0;
+        const int64_t *parts =
+            x->p->a->facts->step_parts ? x->p->a->facts->step_parts[bar.step] : NULL;
+        double height = scale * (double)(parts ? parts[part] : length(step));
+        if (step_counts(step) != used || height < 0.3)
             continue;
         for (int q = 0; parts && q < part; q++)
             below += scale * (double)parts[q];
         if (!any)
-            svg_bars_begin(p->f, class);
+            svg_bars_begin(x->p->f, class);
         any = true;
-        svg_bar(p->f, 1000.0 * (double)i / (double)s->count + width * 0.06, 100 - below - height,
-                width * 0.88, height);
+        svg_bar(x->p->f, bar.at + bar.width * 0.06, 100 - below - height, bar.width * 0.88, height);
     }
     if (any)
-        svg_bars_end(p->f);
+        svg_bars_end(x->p->f);
+}
+
+/* The time of the steps [first, last] that were not recorded: the longest one's, or the mean of
+ * their blocks. *block: where to search on, because steps are asked for in their order. */
+static double block_time(const struct strip *x, int64_t first, int64_t last, bool longest,
+                         size_t *block)
+{
+    const struct timeline *t = x->p->t;
+    int64_t most = 0, sum = 0, steps = 0;
+    for (; *block < t->step_block_count; ++*block) {
+        const struct row_step_block *b = &t->step_blocks[*block];
+        if (b->process != t->processes[x->s->process].id || b->first_step + b->steps <= first)
+            continue;
+        if (b->first_step > last)
+            break;
+        most = b->max_ns > most ? b->max_ns : most;
+        sum += b->end_ns - b->start_ns;
+        steps += b->steps;
+        if (b->first_step + b->steps > last + 1)
+            break; /* the next steps are in it as well */
+    }
+    return longest ? (double)most : steps > 0 ? (double)sum / (double)steps : 0;
+}
+
+/* Hatched bars, as tall as the longest of their steps or as the mean. */
+static void write_unrecorded(const struct strip *x, const char *class, bool longest)
+{
+    int64_t each = (x->others + BARS - 1) / BARS, last = 0;
+    size_t block = 0;
+    svg_bars_begin(x->p->f, class);
+    for (size_t i = 0; i <= x->s->count; i++) {
+        int64_t stop = i < x->s->count ? number_of(x, i) : page_run_steps(x->p->a) + 1;
+        double at = i ? place_of(x, i - 1) + x->width : 0;
+        for (int64_t n = last + 1; n < stop; n += each) {
+            int64_t steps = n + each < stop ? each : stop - n;
+            double ns = block_time(x, n, n + steps - 1, longest, &block);
+            double width = x->narrow * (double)steps, height = 100 * fmin(1, ns / x->most);
+            svg_bar(x->p->f, at, 100 - height, width, height);
+            at += width;
+        }
+        last = stop;
+    }
+    svg_bars_end(x->p->f);
 }
 
 /* Draws a gap into bars that exceed the top. */
-static void write_cuts(const struct page *p, double most)
+static void write_cuts(const struct strip *x)
 {
-    const struct steps *s = &p->a->facts->steps;
-    size_t each = steps_in_bar(s);
-    double width = 1000.0 * (double)each / (double)s->count;
     bool any = false;
-    for (size_t i = 0; i < s->count; i += each) {
-        if ((double)length(&s->at[shown_step(s, i, each)]) <= most)
+    struct bar bar;
+    for (size_t i = 0; next_bar(x, &i, &bar);) {
+        if ((double)length(&x->s->at[bar.step]) <= x->most)
             continue;
         if (!any)
-            svg_bars_begin(p->f, "cut");
+            svg_bars_begin(x->p->f, "cut");
         any = true;
-        svg_bar(p->f, 1000.0 * (double)i / (double)s->count, 6, width, 3);
-        svg_bar(p->f, 1000.0 * (double)i / (double)s->count, 12, width, 3);
+        svg_bar(x->p->f, bar.at, 6, bar.width, 3);
+        svg_bar(x->p->f, bar.at, 12, bar.width, 3);
     }
     if (any)
-        svg_bars_end(p->f);
+        svg_bars_end(x->p->f);
 }
 
 void page_strip_tops(const struct page *p, double most)
 {
     enum { LABELS = 4, APART = 16 }; /* in percent of the width */
-    const struct steps *s = &p->a->facts->steps;
-    size_t each = steps_in_bar(s), n = 0;
+    struct strip x = strip_of(p, most);
+    struct bar bar;
+    size_t n = 0;
     double last = -APART;
     struct text t;
-    for (size_t i = 0; i < s->count && n < LABELS; i += each) {
-        size_t k = shown_step(s, i, each);
-        double at = 100.0 * (double)i / (double)s->count;
-        if ((double)length(&s->at[k]) <= most || at < last + APART)
+    for (size_t i = 0; n < LABELS && next_bar(&x, &i, &bar);) {
+        int64_t ns = length(&x.s->at[bar.step]);
+        double at = bar.at / 10;
+        if ((double)ns <= most || at < last + APART)
             continue;
         n++;
         last = at;
         fprintf(p->f, "<span class=\"top\" style=\"left:clamp(7rem,%.1f%%,100%% - 8rem)\">", at);
-        fprintf(p->f, "step %lld: ", (long long)facts_step_number(p->a->facts, k));
-        page_put(p, "%s</span>", text_time(&t, length(&s->at[k])));
+        fprintf(p->f, "step %lld: ", (long long)number_of(&x, bar.step));
+        page_put(p, "%s</span>", text_time(&t, ns));
     }
+}
+
+void page_strip_open(const struct page *p)
+{
+    struct strip x = strip_of(p, 1);
+    fprintf(p->f, "<div id=\"strip\" data-width=\"%.9g\" data-narrow=\"%.9g\">", x.width, x.narrow);
 }
 
 void page_strip(const struct page *p, double most)
 {
+    struct strip x = strip_of(p, most);
+    if (x.others)
+        fputs("<defs><pattern id=\"hatch\" width=\"5\" height=\"10\" "
+              "patternUnits=\"userSpaceOnUse\"><path d=\"M0 10L5 0\"/></pattern></defs>",
+              p->f);
+    for (int longest = 1; x.others && longest >= 0; longest--)
+        write_unrecorded(&x, longest ? "unrecorded longest" : "unrecorded", longest);
     for (int used = 1; used >= 0; used--) {
         fprintf(p->f, "<g class=\"%s\">", used ? "used" : "unused");
         for (int part = 0; part < PART_COUNT; part++)
             /* One colour if the parts are unknown. */
             if (p->a->facts->step_parts || part == PART_IDLE_LAUNCH)
-                write_part(p, part, used, most);
+                write_part(&x, part, used);
         fputs("</g>", p->f);
     }
-    write_cuts(p, most);
+    write_cuts(&x);
 }
 
 /* The part in which a step exceeds the median step most; -1: none. */

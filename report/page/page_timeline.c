@@ -5,18 +5,22 @@
 /* Buttons for steps, or for one window, or for neither. */
 static void write_tools(const struct page *p, bool steps, const char *whole)
 {
+    char run[24];
+    snprintf(run, sizeof run, "%lld", (long long)page_run_steps(p->a));
     page_put(p,
              "<div class=\"tools\"><button id=\"prev\"%s>previous step</button><button "
              "id=\"next\"%s>next step</button> <button id=\"fit\">whole %s</button><button "
-             "id=\"gpuwork\" hidden>its GPU work</button><button id=\"run\"%s>whole "
-             "run</button><button id=\"zoomin\">zoom in</button><button id=\"zoomout\">zoom "
+             "id=\"gpuwork\" hidden>its GPU work</button><span id=\"nearest\"></span><button "
+             "id=\"run\"%s>whole "
+             "run</button><label%s>Step <input type=\"number\" id=\"goto\" min=\"1\" "
+             "max=\"%s\"></label><button id=\"zoomin\">zoom in</button><button id=\"zoomout\">zoom "
              "out</button><label>Find <input type=\"search\" id=\"find\" placeholder=\"kernel, "
              "call or range\"></label><button id=\"findlast\">previous match</button><button "
              "id=\"findnext\">next match</button> <span id=\"found\" "
              "role=\"status\"></span><label hidden>After the change <select "
              "id=\"after\"></select></label></div>\n",
              steps ? "" : " hidden", steps ? "" : " hidden", whole,
-             p->a->facts->steps.count ? "" : " hidden");
+             p->a->facts->steps.count ? "" : " hidden", steps ? "" : " hidden", run);
 }
 
 void page_timeline(const struct page *p)

@@ -99,27 +99,6 @@ test('find goes from match to match through the run, and pales the rest', async 
     await close();
 });
 
-test('the minimap hatches what was not recorded, and nothing else', async () => {
-    const {page, bad, close} = await ready();
-    const changed = await page.evaluate(() => {
-        const {minimap, data} = window.gpuprofPage, {width, height} = minimap.canvas;
-        const copy = Object.assign(document.createElement('canvas'), {width, height}).getContext('2d', {willReadFrequently: true});
-        const half = left => {
-            copy.clearRect(0, 0, width, height);
-            copy.drawImage(minimap.canvas, 0, 0);
-            return copy.getImageData(left ? 0 : width / 2, 0, width / 2, height).data.join();
-        };
-        minimap.draw();
-        const before = [half(true), half(false)], none = data.recorded.length;
-        data.recorded = [data.from, (data.from + data.to) / 2];
-        minimap.draw();
-        return [none, half(true) === before[0], half(false) === before[1]];
-    });
-    assert.deepEqual(changed, [0, true, false]);
-    assert.deepEqual(bad, []);
-    await close();
-});
-
 test('the minimap shows the run and moves the view', async () => {
     const {page, bad, close} = await ready();
     const map = page.locator('#minimap');

@@ -152,14 +152,14 @@ static int write_all(struct data *d)
         json_int(&d->j, NULL, d->window_to_ns);
     }
     json_end(&d->j, ']');
-    json_int(&d->j, "from", d->t->start_ns);
-    json_int(&d->j, "to", d->t->end_ns);
+    json_int(&d->j, "from", d->from_ns);
+    json_int(&d->j, "to", d->to_ns);
     json_begin(&d->j, "partTitles", '[');
     for (int i = 0; i < PART_COUNT; i++)
         json_str(&d->j, NULL, analysis_part_title(d->p->a->facts, i));
     json_end(&d->j, ']');
     page_data_steps(d);
-    page_data_recorded(d);
+    page_data_unrecorded(d);
     page_data_gaps(d);
     page_data_findings(d);
     page_data_after(d);
@@ -182,6 +182,7 @@ static int fill(struct data *d, struct page *p)
     for (size_t i = 0; d->longest && i < names; i++)
         d->longest[i] = TL_NONE;
     d->shown = page_shown(p);
+    page_data_span(d);
     p->several_gpus = d->several_gpus = page_several_gpus(p->t);
     return !d->shown || !d->several_gpus || str_table_init(&d->mores) ||
                    rows_open(&d->rows, p->t, p->a->facts->steps.process) ||

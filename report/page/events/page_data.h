@@ -41,6 +41,7 @@ struct data {
     const char **shown; /* ranks whose lanes are on the page (page_shown.h) */
     struct after after[PAGE_AFTER];
     size_t after_count;
+    int64_t from_ns, to_ns; /* of the run */
     /* If no whole step fits: the part of a step that is on the page; else 0, 0. */
     int64_t window_from_ns, window_to_ns;
 };
@@ -53,8 +54,9 @@ bool data_shows(const struct data *d, uint32_t process);
 bool data_shows_thread(const struct data *d, uint32_t thread);
 
 void page_data_steps(struct data *d);
-void page_data_recorded(struct data *d); /* the windows */
-void page_data_gaps(struct data *d);     /* of the steps whose events are on the page */
+void page_data_span(struct data *d);       /* from_ns, to_ns */
+void page_data_unrecorded(struct data *d); /* what lies between the windows */
+void page_data_gaps(struct data *d);       /* of the steps whose events are on the page */
 void page_data_findings(struct data *d);
 
 /* page_data_after.c: the best findings, each with a step as replayed after the change. */

@@ -1,6 +1,7 @@
 /* The steps, the gaps, and the places of the findings, within the timeline's data. */
 #include "report/page/events/page_data.h"
 
+#include "analyzer/facts/recorded.h"
 #include "report/page/events/page_lanes.h"
 #include "report/words/text.h"
 
@@ -10,6 +11,7 @@ void page_data_steps(struct data *d)
     const struct advice *a = d->p->a;
     int64_t last = 0;
     json_str(&d->j, "unit", scope_words(a->facts)->unit);
+    json_int(&d->j, "run", page_run_steps(a)); /* steps of the run, recorded or not */
     json_begin(&d->j, "steps", '{');
     json_begin(&d->j, "start", '[');
     for (size_t i = 0; i < d->steps->count; i++) {
@@ -46,16 +48,73 @@ void page_data_steps(struct data *d)
     json_end(&d->j, '}');
 }
 
-void page_data_recorded(struct data *d)
+/* True if the block has steps of the analysed process outside of all windows. */
+static bool block_wanted(const struct data *d, const struct row_step_block *b)
 {
     const struct facts *f = d->p->a->facts;
-    json_begin(&d->j, "recorded", '['); /* begin and end of each window; empty: all is recorded */
-    for (size_t i = 0; i < f->window_count; i++) {
-        json_int(&d->j, NULL, f->windows[i].start_ns);
-        json_int(&d->j, NULL,
-                 f->windows[i].end_ns < d->t->end_ns ? f->windows[i].end_ns : d->t->end_ns);
+    if (!f->window_count || b->steps < 1 || b->end_ns <= b->start_ns ||
+        b->process != d->t->processes[d->steps->process].id)
+        return false;
+    const struct recorded_window *r = recorded_at(f, b->start_ns);
+    return !r || b->end_ns > r->end_ns;
+}
+
+/* Of what was not recorded: the times of the steps, neighbours summed up. */
+static void write_blocks(struct data *d)
+{
+    static const char *const keys[] = {"start", "length", "first", "steps", "min", "max"};
+    json_begin(&d->j, "blocks", '{');
+    for (int column = 0; column < 6; column++) {
+        int64_t last = 0;
+        json_begin(&d->j, keys[column], '[');
+        for (size_t i = 0; i < d->t->step_block_count; i++) {
+            const struct row_step_block *b = &d->t->step_blocks[i];
+            if (!block_wanted(d, b))
+                continue;
+            const int64_t v[] = {b->start_ns,   b->end_ns - b->start_ns,
+                                 b->first_step, b->steps,
+                                 b->min_ns,     b->max_ns};
+            bool difference = column == 0 || column == 2;
+            json_int(&d->j, NULL, difference ? v[column] - last : v[column]);
+            last = v[column];
+        }
+        json_end(&d->j, ']');
     }
-    json_end(&d->j, ']');
+    json_end(&d->j, '}');
+}
+
+void page_data_unrecorded(struct data *d)
+{
+    static const char *const keys[] = {"from", "to", "known", "first", "last"};
+    const struct facts *f = d->p->a->facts;
+    size_t n = f->window_count ? f->window_count + 1 : 0;
+    json_begin(&d->j, "unrecorded", '{');
+    for (int column = 0; column < 5; column++) {
+        json_begin(&d->j, keys[column], '[');
+        for (size_t i = 0; i < n; i++) {
+            struct unrecorded u = recorded_gap(f, i, d->from_ns, d->to_ns);
+            const int64_t v[] = {u.from_ns, u.to_ns, u.known_ns, u.first_step, u.last_step};
+            if (u.to_ns > u.from_ns)
+                json_int(&d->j, NULL, v[column]);
+        }
+        json_end(&d->j, ']');
+    }
+    json_end(&d->j, '}');
+    write_blocks(d);
+}
+
+/* The run, from its first record or step to the last. */
+void page_data_span(struct data *d)
+{
+    d->from_ns = d->t->start_ns;
+    d->to_ns = d->t->end_ns;
+    for (size_t i = 0; i < d->t->step_block_count; i++) {
+        const struct row_step_block *b = &d->t->step_blocks[i];
+        if (!block_wanted(d, b))
+            continue;
+        d->from_ns = b->start_ns < d->from_ns ? b->start_ns : d->from_ns;
+        d->to_ns = b->end_ns > d->to_ns ? b->end_ns : d->to_ns;
+    }
 }
 
 static bool gap_wanted(const struct data *d, const struct gap *g)

@@ -1,6 +1,7 @@
 /* Analysis of runs recorded in windows: the time between two windows is neither idle time nor a
  * slow step. */
 #include "tests/unit/test.h"
+#include "analyzer/facts/recorded.h"
 #include "tests/unit/build_timeline.h"
 
 #include <math.h>
@@ -179,4 +180,39 @@ TEST(it_says_how_much_was_recorded)
         step(&b, (int64_t)i * PERIOD, 0);
     a = build_analyze(&b);
     ck_assert(a->facts->health.recorded_pct >= 100 && !a->facts->health.recorded_text);
+}
+
+/* Steps 1 to 8 and 101 to 108 are recorded, of 1,000. */
+TEST(what_was_not_recorded_has_the_numbers_of_its_steps)
+{
+    struct builder b = two_windows(0);
+    const struct facts *f = build_analyze(&b)->facts;
+    struct unrecorded before = recorded_gap(f, 0, 0, MS(10000)),
+                      between = recorded_gap(f, 1, 0, MS(10000)),
+                      behind = recorded_gap(f, 2, 0, MS(10000));
+    ck_assert_int_le(before.to_ns, before.from_ns);
+    ck_assert_int_eq(between.from_ns, STEPS * PERIOD);
+    ck_assert_int_eq(between.to_ns, MS(1000));
+    ck_assert_int_ge(between.known_ns, between.to_ns);
+    ck_assert_int_eq(between.first_step, STEPS + 1);
+    ck_assert_int_eq(between.last_step, 100);
+    ck_assert_int_eq(behind.first_step, 101 + STEPS);
+    ck_assert_int_eq(behind.last_step, 1000);
+    ck_assert_int_eq(behind.to_ns, MS(10000));
+}
+
+/* A window by time: the blocks number its steps. Its first step, cut off, began before it. */
+TEST(windows_by_time_have_numbers_too)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < STEPS; i++)
+        step(&b, MS(500) + (int64_t)i * PERIOD, 0);
+    recorded(&b, MS(495), MS(500) + STEPS * (int64_t)PERIOD, -1, -1);
+    for (int i = 0; i < 70; i++)
+        block(&b, 2 * i + 1, (2 * i - 1) * (int64_t)PERIOD, (2 * i + 1) * (int64_t)PERIOD, PERIOD);
+    const struct facts *f = build_analyze(&b)->facts;
+    ck_assert_int_eq(facts_step_number(f, 0), 52);
+    ck_assert_int_eq(facts_step_number(f, STEPS - 1), 51 + STEPS);
+    ck_assert_int_eq(recorded_gap(f, 0, 0, MS(700)).last_step, 51);
+    ck_assert_int_eq(recorded_gap(f, 1, 0, MS(700)).first_step, 52 + STEPS);
 }
