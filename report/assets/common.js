@@ -7,6 +7,34 @@ function undelta(list) {
     return list;
 }
 
+/* Makes moments and numbers of what a row has as differences (page_data.c). */
+function unpackEvents({start, length, launch}) {
+    let end = 0, last = 0;
+    for (let i = 0; i < start.length; i++) {
+        start[i] += end;
+        end = start[i] + length[i];
+        if (launch[i]) launch[i] = last += launch[i] - (launch[i] > 0);
+    }
+}
+
+/* The same for the steps (page_data_steps.c): of exact ones and of others. */
+function unpackSteps(s, from) {
+    const {exact, start, until, longer, aboutStart, aboutLength} = s, length = [];
+    [s.number, start, aboutStart].forEach(undelta);
+    let k = 0, n = 0, end = 0;
+    const all = exact.map((yes, i) => {
+        if (!yes) {
+            length[i] = aboutLength[n] * s.lengthGrid;
+            return [from + aboutStart[n++] * s.beginGrid, length[i]];
+        }
+        const to = start[k] + until[k];
+        length[i] = to - end + longer[k];
+        end = to;
+        return [start[k], until[k++]];
+    });
+    Object.assign(s, {length, start: all.map(([at]) => at), until: all.map(([, span]) => span)});
+}
+
 /* First index of sorted `list` whose value is above v; list.length if there is none. */
 function upperBound(list, v) {
     let low = 0, high = list.length;

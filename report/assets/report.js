@@ -182,7 +182,7 @@ class Page {
             strip.setAttribute('aria-valuetext', this.unrecordedText());
             return;
         }
-        strip.setAttribute('aria-valuetext', 'step ' + s.number[this.step] + ', ' + formatTime(s.length[this.step]));
+        strip.setAttribute('aria-valuetext', 'step ' + s.number[this.step] + (s.exact[this.step] ? ', ' : ', about ') + formatTime(s.length[this.step]));
     }
 
     bar() {
@@ -281,7 +281,7 @@ class Page {
         const name = !this.stepCount() ? 'gpuprof found no steps; the whole recording'
             : this.whole ? 'The whole run, ' + this.count(this.data.run) + (this.data.run > s.start.length ? ', ' + s.start.length + ' of them recorded' : '')
             : this.stretch ? this.unrecordedText()
-            : (this.data.unit === 'window' ? 'The window' : 'Step ' + s.number[this.step]) + (s.used[this.step] ? '' : ' (not used)') + ', ' + formatTime(s.length[this.step]);
+            : (this.data.unit === 'window' ? 'The window' : 'Step ' + s.number[this.step]) + (s.used[this.step] ? '' : ' (not used)') + (s.exact[this.step] ? ', ' : ', about ') + formatTime(s.length[this.step]);
         const single = !this.whole && !this.stretch, unknown = this.timeline.unrecorded.within(Math.max(from, this.data.from), Math.min(to, this.data.to));
         const some = unknown > 0 ? unknown < to - from ? ', of which ' + formatTime(unknown) + ' not recorded' : ', not recorded' : '';
         byId('nearest').replaceChildren(...this.stretch ? [this.nearestButton(this.stretch.first)] : []);
@@ -349,7 +349,7 @@ async function start() {
         return;
     }
     const data = await unpack(byId('data').textContent.trim());
-    undelta(data.steps.start);
+    unpackSteps(data.steps, data.from);
     window.gpuprofPage = new Page(data);
     window.gpuprofReady = performance.now();
 }

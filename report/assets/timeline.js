@@ -41,8 +41,7 @@ class Timeline {
         this.launches = new Map(); /* number of a launch: its call */
         this.work = new Map();     /* number of a launch: the work that it put on the GPU */
         for (const row of data.rows) {
-            undelta(row.start);
-            undelta(row.launch);
+            unpackEvents(row);
             makeTracks(row);
             row.open = true;
             row.pinned = false;

@@ -148,13 +148,13 @@ static void take_step(struct data *d, uint32_t step, size_t *left)
 
 /* If no whole step fits: the beginning of the median step, for as long as there is room for its
  * events. */
-static void choose_window(struct data *d)
+static void choose_window(struct data *d, size_t room)
 {
     uint32_t step = page_step_at(d->p->a, 0.5);
     if (step == TL_NONE || d->events[step] == 0)
         return;
     const struct step *s = &d->steps->at[step];
-    double share = 0.8 * PAGE_EVENTS / (double)d->events[step];
+    double share = 0.8 * (double)room / (double)d->events[step];
     d->window_from_ns = s->start_ns;
     d->window_to_ns = s->start_ns + (int64_t)((double)(s->end_ns - s->start_ns) * share);
 }
@@ -203,11 +203,22 @@ static void find_longest(struct data *d)
     }
 }
 
-int data_choose(struct data *d)
+static void forget(struct data *d)
+{
+    memset(d->detail, 0, d->steps->count);
+    memset(d->events, 0, d->steps->count * sizeof *d->events);
+    d->window_from_ns = d->window_to_ns = 0;
+    for (uint32_t i = 0; i < d->t->strings.n; i++)
+        d->longest[i] = TL_NONE;
+}
+
+int data_choose(struct data *d, size_t most)
 {
     const struct advice *a = d->p->a;
-    size_t left = PAGE_EVENTS;
-    d->all = count_shown(d) <= PAGE_EVENTS;
+    size_t room = most < PAGE_SOME ? most : PAGE_SOME, left = room;
+    forget(d);
+    d->chosen = count_shown(d);
+    d->all = d->chosen <= most;
     if (d->all) {
         memset(d->detail, 1, d->steps->count);
         return 0;
@@ -224,8 +235,9 @@ int data_choose(struct data *d)
     for (size_t i = 0; i < d->steps->count; i++)
         if (d->steps->at[i].used)
             take_step(d, (uint32_t)i, &left);
-    if (left == PAGE_EVENTS)
-        choose_window(d);
+    if (left == room)
+        choose_window(d, room);
+    d->chosen = left == room ? room : room - left;
     find_longest(d);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* The data behind the timeline: columns of integers, packed. Starts are differences to the previous
- * one, which gzip compresses well. They are not read before the script draws them. */
+/* The data behind the timeline: columns of integers, packed. Starts count from the end of the event
+ * before, and launches from the launch before, which gzip compresses well. They are not read before the script draws them. */
 #include "report/page/events/page_data.h"
 
 #include "report/page/events/packed.h"
@@ -56,33 +56,47 @@ static int64_t more_number(struct data *d, const struct item *i)
 
 enum column { COLUMN_START, COLUMN_LENGTH, COLUMN_NAME, COLUMN_CLASS, COLUMN_LAUNCH, COLUMN_MORE };
 
+/* A number of a launch as a step from the last one: 0 for none, n + 1 for n >= 0, n for n < 0. Many
+ * events between launches have none, and would cost as much as the launches. */
+static int64_t launch_step(int64_t number, int64_t *last)
+{
+    int64_t step = number - *last;
+    if (!number)
+        return 0;
+    *last = number;
+    return step < 0 ? step : step + 1;
+}
+
 static void write_column(struct data *d, const char *key, enum column column)
 {
     int64_t last = 0;
     json_begin(&d->j, key, '[');
     for (size_t k = 0; k < d->items.n; k++) {
         const struct item *i = &d->items.at[k];
-        if (!data_wanted(d, i))
-            continue;
         int64_t v = column == COLUMN_START    ? i->start_ns
                     : column == COLUMN_LENGTH ? i->end_ns - i->start_ns
                     : column == COLUMN_NAME   ? name_number(d, item_name(d->t, i))
                     : column == COLUMN_CLASS  ? event_class(d, i)
                     : column == COLUMN_MORE   ? more_number(d, i)
                                               : launch_of(d, i);
-        bool difference = column == COLUMN_START || column == COLUMN_LAUNCH;
-        json_int(&d->j, NULL, difference ? v - last : v);
-        last = v;
+        json_int(&d->j, NULL,
+                 column == COLUMN_START    ? v - last
+                 : column == COLUMN_LAUNCH ? launch_step(v, &last)
+                                           : v);
+        if (column == COLUMN_START)
+            last = i->end_ns;
     }
     json_end(&d->j, ']');
 }
 
 static void write_row(struct data *d, const char *name, const char *gpu, uint32_t thread)
 {
-    bool any = false;
-    for (size_t i = 0; i < d->items.n && !any; i++)
-        any = data_wanted(d, &d->items.at[i]);
-    if (!any)
+    size_t n = 0;
+    for (size_t i = 0; i < d->items.n; i++)
+        if (data_wanted(d, &d->items.at[i]))
+            d->items.at[n++] = d->items.at[i];
+    d->items.n = n;
+    if (!n)
         return;
     json_begin(&d->j, NULL, '{');
     json_str(&d->j, "name", name);
@@ -210,13 +224,57 @@ void page_data_close(struct data *d)
     free(d);
 }
 
+static int write_packed(struct data *d, FILE *to)
+{
+    FILE *packed = packed_open(to);
+    if (!packed)
+        return -1;
+    json_start(&d->j, packed);
+    d->j.shown = true;
+    int rc = write_all(d);
+    return fclose(packed) || rc ? -1 : 0;
+}
+
+/* The bytes that the data take on the page; 0: out of memory. */
+static size_t packed_size(struct data *d)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    int rc = f ? write_packed(d, f) : -1;
+    if (f && fclose(f))
+        rc = -1;
+    free(text);
+    return rc ? 0 : n;
+}
+
+/* Chooses events, fewer until they fit. How well they pack depends on how their times vary. */
+static int choose(struct data *d)
+{
+    enum { SURE = 40000, TRIES = 6 }; /* so few fit in any case */
+    size_t most = PAGE_EVENTS;
+    for (int i = 0; i < TRIES; i++) {
+        size_t bytes;
+        if (data_choose(d, most))
+            return -1;
+        if (d->chosen + d->steps->count <= SURE)
+            return 0;
+        if (!(bytes = packed_size(d)))
+            return -1;
+        if (bytes <= PAGE_BYTES)
+            return 0;
+        most = (size_t)(0.95 * (double)d->chosen * PAGE_BYTES / (double)bytes);
+    }
+    return 0;
+}
+
 int page_data_open(struct page *p, struct err *e)
 {
     struct data *d = calloc(1, sizeof *d);
     p->data = d;
     p->events = &data_events;
     int rc = d && fill(d, p) == 0 ? page_data_after_find(d, e) : err_no_memory(e);
-    if (rc == 0 && data_choose(d) < 0)
+    if (rc == 0 && choose(d) < 0)
         rc = err_no_memory(e);
     if (rc == 0)
         return 0;
@@ -228,13 +286,8 @@ int page_data_open(struct page *p, struct err *e)
 int page_data_write(const struct page *p, struct err *e)
 {
     struct data *d = p->data;
-    FILE *packed = packed_open(p->f);
-    if (!packed)
-        return err_no_memory(e);
-    json_start(&d->j, packed);
-    d->j.shown = true;
-    int rc = write_all(d);
-    if (fclose(packed) && rc == 0 && export_done(p->f, e))
+    int rc = write_packed(d, p->f);
+    if (rc && export_done(p->f, e))
         return -1;
     return rc ? err_no_memory(e) : 0;
 }

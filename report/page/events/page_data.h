@@ -8,10 +8,11 @@
 #include "report/json/json_write.h"
 #include "report/page/page.h"
 
-/* The timeline's data: at most PAGE_EVENTS events, of whole steps, the most informative first.
+/* The timeline's data: all events if they are at most PAGE_EVENTS; of more, PAGE_SOME, those of whole
+ * steps, the most informative first; fewer if they would take more than PAGE_BYTES.
  * page_data_open chooses the events and fills p->data and p->events, so call it before any button
  * is written. -1 with *e set. */
-enum { PAGE_EVENTS = 120000 };
+enum { PAGE_EVENTS = 120000, PAGE_SOME = 80000, PAGE_BYTES = 600000 };
 int page_data_open(struct page *p, struct err *e);
 int page_data_write(const struct page *p, struct err *e); /* packed */
 void page_data_close(struct data *d);
@@ -38,6 +39,7 @@ struct data {
      * TL_NONE. */
     uint32_t *longest;
     bool all;
+    size_t chosen;      /* events on the page */
     const char **shown; /* ranks whose lanes are on the page (page_shown.h) */
     struct after after[PAGE_AFTER];
     size_t after_count;
@@ -46,7 +48,7 @@ struct data {
     int64_t window_from_ns, window_to_ns;
 };
 
-int data_choose(struct data *d);                              /* -1: out of memory */
+int data_choose(struct data *d, size_t most);                 /* events; -1: out of memory */
 extern const struct page_events data_events;                  /* answers about the chosen events */
 bool data_wanted(const struct data *d, const struct item *i); /* the item is on the page */
 /* True if the lanes of a process, or the lane of a thread, are on the page. */

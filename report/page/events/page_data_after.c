@@ -62,8 +62,6 @@ static void write_ops(struct data *d, const struct after *one, int column)
     int64_t number = 0, last = 0, start_ns, end_ns;
     for (size_t k = 0; k < d->items.n; k++) {
         const struct item *i = &d->items.at[k];
-        if (!data_wanted(d, i))
-            continue;
         number++;
         if (i->kind != ITEM_OP || !replayed_op(&one->step, i->index, &start_ns, &end_ns))
             continue;

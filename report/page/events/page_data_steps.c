@@ -5,32 +5,74 @@
 #include "report/page/events/page_lanes.h"
 #include "report/words/text.h"
 
-void page_data_steps(struct data *d)
+enum { EXACT_UP_TO = 5000 }; /* steps; of more, only those whose events are on the page are exact */
+
+static bool exact(const struct data *d, size_t i)
 {
-    enum { PARTS_UP_TO = 5000 };
-    const struct advice *a = d->p->a;
+    return d->steps->count <= EXACT_UP_TO || d->detail[i];
+}
+
+static int64_t length(const struct step *s)
+{
+    return s->to_ns - s->from_ns;
+}
+
+/* The times of the exact steps: begins; from there to the end of their GPU work; and how much longer
+ * a step is than from the end of the one before to its own, which is 0 but behind gaps. */
+static void write_exact(struct data *d)
+{
     int64_t last = 0;
-    json_str(&d->j, "unit", scope_words(a->facts)->unit);
-    json_int(&d->j, "run", page_run_steps(a)); /* steps of the run, recorded or not */
-    json_begin(&d->j, "steps", '{');
     json_begin(&d->j, "start", '[');
     for (size_t i = 0; i < d->steps->count; i++) {
+        if (!exact(d, i))
+            continue;
         json_int(&d->j, NULL, d->steps->at[i].start_ns - last);
         last = d->steps->at[i].start_ns;
     }
     json_end(&d->j, ']');
-    json_begin(&d->j, "number", '['); /* counted as `run --steps` does */
+    json_begin(&d->j, "until", '[');
     for (size_t i = 0; i < d->steps->count; i++)
-        json_int(&d->j, NULL, facts_step_number(a->facts, i));
+        if (exact(d, i))
+            json_int(&d->j, NULL, d->steps->at[i].to_ns - d->steps->at[i].start_ns);
     json_end(&d->j, ']');
-    json_begin(&d->j, "length", '['); /* of the time that the step's parts divide */
+    json_begin(&d->j, "longer", '[');
+    last = 0;
+    for (size_t i = 0; i < d->steps->count; i++) {
+        if (!exact(d, i))
+            continue;
+        json_int(&d->j, NULL, last - d->steps->at[i].from_ns);
+        last = d->steps->at[i].to_ns;
+    }
+    json_end(&d->j, ']');
+}
+
+/* The others' begins and lengths, in parts of the median step: enough for a bar, and for a length
+ * that the page calls "about". */
+static void write_about(struct data *d)
+{
+    enum { BEGIN = 64, LENGTH = 1000 };
+    int64_t median = d->steps->median_ns > 0 ? d->steps->median_ns : 1, last = 0;
+    int64_t begin = median / BEGIN + 1, grid = median / LENGTH + 1;
+    json_int(&d->j, "beginGrid", begin);
+    json_int(&d->j, "lengthGrid", grid);
+    json_begin(&d->j, "aboutStart", '[');
+    for (size_t i = 0; i < d->steps->count; i++) {
+        int64_t at = (d->steps->at[i].start_ns - d->from_ns) / begin;
+        if (exact(d, i))
+            continue;
+        json_int(&d->j, NULL, at - last);
+        last = at;
+    }
+    json_end(&d->j, ']');
+    json_begin(&d->j, "aboutLength", '[');
     for (size_t i = 0; i < d->steps->count; i++)
-        json_int(&d->j, NULL, d->steps->at[i].to_ns - d->steps->at[i].from_ns);
+        if (!exact(d, i))
+            json_int(&d->j, NULL, (length(&d->steps->at[i]) + grid / 2) / grid);
     json_end(&d->j, ']');
-    json_begin(&d->j, "until", '['); /* from the step's start to the end of its GPU work */
-    for (size_t i = 0; i < d->steps->count; i++)
-        json_int(&d->j, NULL, d->steps->at[i].to_ns - d->steps->at[i].start_ns);
-    json_end(&d->j, ']');
+}
+
+static void write_flags(struct data *d)
+{
     json_begin(&d->j, "used", '[');
     for (size_t i = 0; i < d->steps->count; i++)
         json_int(&d->j, NULL, d->steps->at[i].used);
@@ -39,9 +81,32 @@ void page_data_steps(struct data *d)
     for (size_t i = 0; i < d->steps->count; i++)
         json_int(&d->j, NULL, d->detail[i]);
     json_end(&d->j, ']');
+    json_begin(&d->j, "exact", '[');
+    for (size_t i = 0; i < d->steps->count; i++)
+        json_int(&d->j, NULL, exact(d, i));
+    json_end(&d->j, ']');
+}
+
+void page_data_steps(struct data *d)
+{
+    const struct advice *a = d->p->a;
+    int64_t last = 0;
+    json_str(&d->j, "unit", scope_words(a->facts)->unit);
+    json_int(&d->j, "run", page_run_steps(a)); /* steps of the run, recorded or not */
+    json_begin(&d->j, "steps", '{');
+    json_begin(&d->j, "number", '['); /* counted as `run --steps` does */
+    for (size_t i = 0; i < d->steps->count; i++) {
+        int64_t number = facts_step_number(a->facts, i);
+        json_int(&d->j, NULL, number - last);
+        last = number;
+    }
+    json_end(&d->j, ']');
+    write_flags(d);
+    write_exact(d);
+    write_about(d);
     json_begin(&d->j, "parts", '[');
     for (size_t i = 0;
-         a->facts->step_parts && d->steps->count <= PARTS_UP_TO && i < d->steps->count; i++)
+         a->facts->step_parts && d->steps->count <= EXACT_UP_TO && i < d->steps->count; i++)
         for (int k = 0; k < PART_COUNT; k++)
             json_int(&d->j, NULL, a->facts->step_parts[i][k]);
     json_end(&d->j, ']');
