@@ -165,6 +165,44 @@ TEST(elements_found_one_by_one)
     ck_assert_msg(strstr(o->summary, "reads a number behind 50 of them"), "%s", o->summary);
 }
 
+/* Four functions of elements, each in three forms, as alignment and size have it from element to
+ * element; `many`: as many functions as forms, which is no loop over elements. */
+static void fill_forms(struct builder *b, int64_t at, bool many)
+{
+    static const char *const forms[] = {
+        "void at::native::vectorized_elementwise_kernel<4, %s, std::array<char*, 3ul> >(int)",
+        "void at::native::unrolled_elementwise_kernel<%s, std::array<char*, 3ul>, 4>(int)",
+        "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<%s >"
+        "(at::TensorIteratorBase&)::{lambda(int)#1}>(int, T)"};
+    build_kernel(b, case_gemm, at, at + US(10), MS(4));
+    for (int i = 0; i < ROWS; i++) {
+        char function[64], name[256];
+        snprintf(function, sizeof function, "at::native::Functor%d<float, float>",
+                 many ? i % 12 : i % 4);
+        snprintf(name, sizeof name, forms[i / 4 % 3], function);
+        build_kernel(b, name, at + US(4010 + 25 * i), at + US(4020 + 25 * i), US(2));
+    }
+}
+
+static void fill_elements(struct builder *b, int64_t at)
+{
+    fill_forms(b, at, false);
+}
+
+static void fill_functions(struct builder *b, int64_t at)
+{
+    fill_forms(b, at, true);
+}
+
+TEST(elements_in_kernels_of_several_forms)
+{
+    const struct outcome *o = case_verdict(
+        case_advice_with(fill_elements, "torch.version", "2.14.1"), "piecewise-work", RULE_FIRES);
+    case_measures(o, "in the longest run", ROWS, 0.1);
+    case_verdict(case_advice_with(fill_functions, "torch.version", "2.14.1"), "piecewise-work",
+                 RULE_SILENT);
+}
+
 /* Pairs of short products and sums, each from a line of its own, as a loss that goes from pair to
  * pair; in so many modules by turns. */
 /* `backward`: backward passes of a step, if the loop calls the model itself. */

@@ -3,6 +3,7 @@
 
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/host.h"
+#include "analyzer/queries/kernels/functions.h"
 #include "analyzer/queries/kernels/loops.h"
 #include "analyzer/queries/open.h"
 #include "analyzer/queries/waits.h"
@@ -11,8 +12,8 @@
 #include <string.h>
 
 struct run {
-    uint32_t kinds[QUERY_PIECES_KINDS]; /* name ids of the run's kernels; 0 for copies and
-                                           memsets */
+    uint32_t kinds[QUERY_PIECES_KINDS]; /* what its kernels compute (functions.h); 0 for copies
+                                           and memsets */
     size_t kind_count;
     uint32_t first_call, last_call, last_answer;
     int64_t length;
@@ -26,6 +27,7 @@ struct pass {
     int64_t fills, answers; /* marked operations that write one value, that the host reads */
     struct query_piecewise *out;
     struct stretches within;
+    struct query_functions functions;
 };
 
 /* True for a copy of a number to the host, which reads it. */
@@ -118,7 +120,7 @@ static void follow(struct pass *p, struct run *r, uint32_t call)
     if (c->op == TL_NONE) /* the call launches nothing */
         return;
     const struct op *o = &p->f->tl->ops[c->op];
-    uint32_t kind = o->kind == OP_KERNEL ? o->full_name : 0;
+    uint32_t kind = query_function_of(&p->functions, o);
     bool piece = c->ops == 1 && is_piece(p->f, c->op);
     if (!piece || !known_kind(r, kind)) {
         finish(p, r);
@@ -211,7 +213,9 @@ struct query_piecewise query_piecewise(const struct facts *f, struct arena *aren
     p.calls = arena_array(arena, f->tl->api_count + 1, sizeof *p.calls);
     if (!p.marks || !p.calls || f->tl->thread_count == 0)
         return out;
+    p.functions = query_functions(f, arena);
     follow_thread(&p);
+    query_functions_release(&p.functions);
     struct query_loops loops = query_loops(f, arena);
     add_loops(&p, &loops);
     if (out.runs || out.visits) {
