@@ -172,8 +172,16 @@ static void put_cause_first(struct advice *a)
         move_up(a, i, 0);
 }
 
+/* True if the line's time passes in a function of Python's library or of another package than
+ * PyTorch: fewer operators, or compiled ones, leave it as it is. */
+static bool calls_others(const struct line *l)
+{
+    return *l->called && strncmp(l->called, "torch.", 6) != 0;
+}
+
 /* True if `o` says what to do about the time in the cause's lines: it names one of them, or is about
- * batches as they are. With a GPU also if it is about host work at large, or the lines lack a core. */
+ * batches as they are. With a GPU also if it is about host work at large, which may be the model's, or
+ * the lines lack a core. */
 static bool answers_line(const struct facts *f, const struct outcome *o,
                          const struct query_cause *c)
 {
@@ -190,7 +198,8 @@ static bool answers_line(const struct facts *f, const struct outcome *o,
         return f->on_cpu ? query_line_of_input(c->line) : query_line_loads(c->line);
     if (o->rule->about_update && query_line_updates(c->line))
         return true;
-    return !f->on_cpu && (o->rule->host_pace || (o->rule->no_core && c->starved_ns * 2 > c->ns));
+    return !f->on_cpu && ((o->rule->host_pace && !calls_others(c->line)) ||
+                          (o->rule->no_core && c->starved_ns * 2 > c->ns));
 }
 
 /* True if `o` has a remedy for the time that `stand_in` only names, and saves enough of it. For

@@ -160,3 +160,37 @@ TEST(test_slow_line_gives_way)
     ck_assert_msg(strstr(case_outcome(a, "slow-line")->why, "host-work says what to do"), "%s",
                   case_outcome(a, "slow-line")->why);
 }
+
+/* Work of another library in a line is no Python between operators, and stays if these are fewer. The
+ * model's lines hold as much, and host work names none. */
+TEST(test_slow_line_beside_host_work_at_large)
+{
+    static const struct {
+        const char *file, *function;
+        bool fires;
+    } calls[] = {{"/usr/lib/python3.11/copy.py", "deepcopy", true},
+                 {TORCH "nn/modules/module.py", "Module.state_dict", false}};
+    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+        struct builder b = build_start();
+        build_meta(&b, "torch.version", "2.14.1");
+        int64_t line = stack_of(&b, "/home/me/train.py", "<module>", 9);
+        int64_t copies = stack_below(&b, line, calls[c].file, calls[c].function, 150);
+        int64_t model = stack_of(&b, "/home/me/train.py", "<module>", 30);
+        int64_t layer = stack_below(&b, model, TORCH "nn/modules/linear.py", "Linear.forward", 125);
+        for (int i = 0; i < STEPS; i++) {
+            int64_t at = MS(100 + 10 * i);
+            build_range(&b, "step", at, at + MS(10));
+            for (int k = 0; k < 20; k++)
+                build_kernel(&b, k % 2 ? case_gemm : "softmax_kernel", at + US(500 * k),
+                             at + US(500 * k + 10), US(50));
+            for (int k = 0; k < 10; k++)
+                look_at(&b, k < 3 ? copies : layer, at + MS(k) + US(300));
+        }
+        const struct advice *a = build_analyze(&b);
+        ck_assert_ptr_null(case_verdict(a, "host-work", RULE_FIRES)->remedy.object.place);
+        const struct outcome *o =
+            case_verdict(a, "slow-line", calls[c].fires ? RULE_FIRES : RULE_SUPPRESSED);
+        if (calls[c].fires)
+            ck_assert_str_eq(o->remedy.object.place, "train.py:9");
+    }
+}
