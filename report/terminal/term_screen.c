@@ -67,8 +67,6 @@ static void write_step(const struct terminal *t, const struct advice *a)
     term_labelled(t, scope_words(a->facts)->label, INK_BOLD, line.s);
     if (text_rate(&line, a))
         term_labelled(t, "Rate", INK_BOLD, line.s);
-    if (a->facts->health.recorded_short)
-        term_labelled(t, "Recorded", INK_BOLD, a->facts->health.recorded_short);
 }
 
 static size_t write_rows(const struct terminal *t, const struct advice *a,
@@ -195,6 +193,8 @@ static void write_screen(const struct terminal *t, const struct advice *a,
         term_labelled(t, "Why", INK_BOLD, a->why);
     if (level < 3)
         write_step(t, a);
+    if (a->facts->health.recorded_short)
+        term_labelled(t, "Recorded", INK_BOLD, a->facts->health.recorded_short);
     write_possible(t, a);
     if (level < 1 && text_groups(&line, a))
         term_labelled(t, "In all", INK_BOLD, line.s);

@@ -4,6 +4,7 @@ changes, ranks, critical path, text, page, Markdown and JSON, and no advice that
 Asked of the recordings that standins.py writes, of those in real/, and of the recordings in FOLDER that have at most SIZE
 bytes. With `larger`: of the others in FOLDER alone, and of the folders in it that hold ranks, each as one run.
 Usage: consistent.py GPUPROF FOLDER SIZE [larger]."""
+import base64
 import glob
 import gzip
 import html
@@ -274,6 +275,32 @@ def of_page(r, page):
             yield f"{f['rule']}: '{said}' on the page, {value} ms in JSON"
 
 
+def of_page_step(r, page):
+    """The page's bars, legend, changes one after another and timeline have the step of JSON."""
+    page, step = html.unescape(page), r["breakdown_of_ms"]
+    bar = re.search(r'<span class="barlabel">[^<]*</span><span class="bartime">([^<]*)</span>', page)
+    if bar and not near(times(bar.group(1))[0], step):
+        yield f"the first bar is {bar.group(1)}, the step takes {step} ms"
+    for name, value, share in re.findall(r"<span>(" + "|".join(map(re.escape, PARTS)) + r")</span><b>([^<]*)</b><em>([\d.]+) %</em>", page):
+        part = r["breakdown_ms"].get(PARTS[name])
+        if part is not None and (not near(times(value)[0], part) or abs(100 * part / step - float(share)) > 0.06):
+            yield f"page: {name} {value}, {share} %, the parts say {part} ms of {step} ms"
+    first = re.search(r'as recorded</th><td>([^<]*)</td>', page)
+    if first and not near(times(first.group(1))[0], step):
+        yield f"after each change: {first.group(1)} as recorded, the step takes {step} ms"
+    packed = re.search(r'id="data"[^>]*>([^<]*)<', page)
+    if not packed or r["steps"]["unit"] == "window":
+        return
+    data = json.loads(gzip.decompress(base64.b64decode(packed.group(1))))
+    if len(data["steps"]["number"]) != r["steps"]["count"]:
+        yield f"the page has {len(data['steps']['number'])} steps, in JSON {r['steps']['count']}"
+    run = r["health"].get("run_steps") or 0
+    if data["unrecorded"]["from"] and run and any(data["unrecorded"]["last"]) and data["run"] != run:
+        yield f"the page's run has {data['run']} steps, in JSON {run}"
+    if f"of {run} steps recorded" in page and f'max="{data["run"]}"' not in page:
+        yield "the field for a step's number has another end than the run"
+
+
 def asked(gpuprof, paths, page):
     """What is wrong with the answers about these paths; None where there is no answer at all."""
     def run(*words):
@@ -290,7 +317,11 @@ def asked(gpuprof, paths, page):
     wrong += of_markdown(r, markdown)
     if run("report", "-f", "-o", page, *paths).returncode == 0:
         with open(page, encoding="utf-8") as f:
-            wrong += of_page(r, f.read())
+            said = f.read()
+        wrong += [w for check in (of_page, of_page_step) for w in check(r, said)]
+        recorded = re.search(r"&middot; recorded: (.*?)(?: &middot;|</p>)", said)
+        if recorded and " ".join(html.unescape(recorded.group(1)).split()) not in " ".join(text.split()):
+            wrong.append("what was recorded: the page and the text say different things")
     return wrong
 
 

@@ -9,6 +9,8 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../golden"))
+import consistent
 from support import DEVICE, Build, Checks
 
 # CUPTI 13.0.1, which the virtual GPU imitates, is turned off only where this asks for it.
@@ -104,6 +106,8 @@ def enough(build, checks):
         checks.check(runs_on == (None if variables else 130001), f"CUPTI {what}: health says if it is on for nothing", str(runs_on))
         said = " ".join(done.stderr.replace("\ngpuprof:", "").split())
         checks.check("in full steps 1 to" in said and "later, " in said, f"CUPTI {what}: the summary says which steps", done.stderr)
+        wrong = consistent.asked(build.gpuprof, [profile], build.path("enough.html"))
+        checks.check(wrong == [], f"CUPTI {what}: text, page, Markdown and JSON agree", str(wrong))
         of_all, of_some = convolutions(full), convolutions(profile)
         checks.check(of_all == of_some, f"CUPTI {what}: each recorded step is whole", f"{of_all}, {of_some} convolutions")
 
