@@ -38,6 +38,7 @@ class Timeline {
         /* Index in data.after of the change whose replayed step is drawn; -1: none. */
         this.after = -1;
         this.unrecorded = new Unrecorded(data);
+        this.outline = this.outlines();
         this.launches = new Map(); /* number of a launch: its call */
         this.work = new Map();     /* number of a launch: the work that it put on the GPU */
         for (const row of data.rows) {

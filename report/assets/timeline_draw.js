@@ -7,6 +7,7 @@ Object.assign(Timeline.prototype, {
         c.font = '11px ui-monospace, "DejaVu Sans Mono", monospace';
         c.textBaseline = 'middle';
         this.drawScale(c, this.height);
+        this.drawOutlines(c);
         this.drawUnrecorded(c, 16, this.height - 16);
         for (const line of this.lines)
             if (line.y >= this.head) this.drawLine(c, line);
@@ -25,10 +26,12 @@ Object.assign(Timeline.prototype, {
         this.drawFindings(c);
         this.drawLengths(c);
         this.drawGaps(c);
+        this.drawIdleShares(c);
         for (const line of this.lines)
             if (line.y < this.head) this.drawLine(c, line);
         c.restore();
         this.drawWords(c);
+        this.drawOutlineWords(c);
         this.drawPicked(c);
         this.drawSelection(c);
     },
@@ -151,10 +154,10 @@ Object.assign(Timeline.prototype, {
         c.strokeStyle = this.dim;
         c.setLineDash([3, 3]);
         c.beginPath();
-        let last = -9;
+        let last = -99;
         for (let i = upperBound(s.start, this.view[0]); i < s.start.length && s.start[i] < this.view[1]; i++) {
             const x = Math.round(this.x(s.start[i])) + 0.5;
-            if (x < last + 5) continue; /* more would be a band */
+            if (x < last + 12) continue; /* more would be a band */
             last = x;
             c.moveTo(x, 0);
             c.lineTo(x, this.height);

@@ -51,10 +51,10 @@ class Unrecorded {
         return this.first[k] ? stepsText(this.first[k], this.last[k]) : '';
     }
 
-    /* Words for a stretch that has room for so many letters. */
-    words(k, room) {
+    /* Words for a stretch, the longest first. */
+    words(k) {
         const steps = this.steps(k);
-        return (steps ? ['not recorded: ' + steps + '; step times only', 'not recorded: ' + steps, 'not recorded'] : ['not recorded']).find(text => text.length <= room);
+        return steps ? ['not recorded: ' + steps + '; step times only', 'not recorded: ' + steps, 'not recorded'] : ['not recorded'];
     }
 
     /* "steps 131 to 138 took 1.89 ms each on average (1.10 to 3.50 ms)": of the blocks in which the
@@ -143,20 +143,23 @@ Object.assign(Timeline.prototype, {
 
     /* In each stretch that has room: what is known of it. */
     drawWords(c) {
+        const {from, to} = this.unrecorded;
+        from.forEach((start, k) => this.drawPill(c, this.unrecorded.words(k), Math.max(this.x(start), 0), Math.min(this.x(to[k]), this.width)));
+    },
+
+    /* The first of some texts for which there is room, in the middle of what is visible of the rows, but
+     * not over the name of one. */
+    drawPill(c, texts, left, right) {
+        const text = texts.find(words => words.length <= (right - left - 20) / 6.65);
+        if (!text) return;
         const frame = this.canvas.parentElement, below = Math.min(frame.clientHeight || this.height, this.height - this.scrolled()) - this.head;
         const middle = this.scrolled() + this.head + Math.max(below / 2, 10), far = line => Math.abs(line.y + 7.5 - middle);
-        const line = this.lines.filter(l => l.track && l.y >= this.head).sort((a, b) => far(a) - far(b))[0]; /* not over the name of a row */
-        const y = line ? line.y + 7.5 : middle;
-        this.unrecorded.from.forEach((from, k) => {
-            const left = Math.max(this.x(from), 0), right = Math.min(this.x(this.unrecorded.to[k]), this.width);
-            const text = right > left && this.unrecorded.words(k, (right - left - 20) / 6.65);
-            if (!text) return;
-            const wide = c.measureText(text).width, at = (left + right - wide) / 2;
-            c.fillStyle = this.card;
-            c.fillRect(at - 6, y - 10, wide + 12, 20);
-            c.fillStyle = this.ink;
-            c.fillText(text, at, y + 0.5);
-        });
+        const line = this.lines.filter(l => l.track && l.y >= this.head).sort((a, b) => far(a) - far(b))[0];
+        const y = line ? line.y + 7.5 : middle, wide = c.measureText(text).width, at = (left + right - wide) / 2;
+        c.fillStyle = this.card;
+        c.fillRect(at - 6, y - 10, wide + 12, 20);
+        c.fillStyle = this.ink;
+        c.fillText(text, at, y + 0.5);
     },
 });
 

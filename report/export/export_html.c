@@ -13,8 +13,8 @@
 
 extern const char asset_report_css[], asset_common_js[], asset_timeline_js[],
     asset_timeline_draw_js[], asset_timeline_find_js[], asset_timeline_input_js[],
-    asset_timeline_after_js[], asset_minimap_js[], asset_unrecorded_js[], asset_tables_js[],
-    asset_heat_js[], asset_flame_js[], asset_details_js[], asset_report_js[];
+    asset_timeline_after_js[], asset_minimap_js[], asset_unrecorded_js[], asset_outline_js[],
+    asset_tables_js[], asset_heat_js[], asset_flame_js[], asset_details_js[], asset_report_js[];
 
 /* default-src 'none' forbids every request; the page needs only its own script and style. */
 static const char policy[] = "default-src 'none'; script-src 'unsafe-inline'; "
@@ -383,9 +383,9 @@ static int html_analysis(const struct advice *a, const struct export_options *o,
     const char *const scripts[] = {
         asset_common_js,        asset_timeline_js,       asset_timeline_draw_js,
         asset_timeline_find_js, asset_timeline_input_js, asset_timeline_after_js,
-        asset_unrecorded_js,    asset_minimap_js,        asset_tables_js,
-        asset_heat_js,          asset_flame_js,          asset_details_js,
-        asset_report_js};
+        asset_unrecorded_js,    asset_outline_js,        asset_minimap_js,
+        asset_tables_js,        asset_heat_js,           asset_flame_js,
+        asset_details_js,       asset_report_js};
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
         fputs(scripts[i], f);
     page_put(&p, "</script>\n</body>\n</html>\n");

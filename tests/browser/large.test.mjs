@@ -92,6 +92,27 @@ test('a find among all its events is answered soon', async () => {
     await close();
 });
 
+test('recorded steps whose events are not on the page do not look idle', async () => {
+    const {page, bad, close} = await open(browser, files.at('large.html'));
+    await page.waitForFunction(() => window.gpuprofReady, null, {timeout: 20000});
+    const drawn = await page.evaluate(() => {
+        const p = window.gpuprofPage, {timeline, data: {steps}} = p, c = timeline.context, texts = [], boxes = [], plain = [c.fillText, c.fillRect];
+        p.choose(steps.detail.lastIndexOf(0));
+        c.fillText = text => texts.push(text);
+        c.fillRect = (x, y, width, height) => boxes.push([c.fillStyle, y, width, height]);
+        timeline.draw();
+        [c.fillText, c.fillRect] = plain;
+        const parts = steps.parts.slice(p.step * p.data.partTitles.length);
+        const idle = p.data.partTitles.findIndex((title, i) => title.startsWith('GPU idle') && parts[i] > 1e5);
+        return {texts, tint: boxes.some(([, y, width, height]) => y === timeline.head && width > timeline.width / 2 && height > 20),
+                idle: idle < 0 || boxes.some(([color, y]) => y === timeline.gapLine && color === timeline.partColor[idle])};
+    });
+    assert.ok(drawn.tint && drawn.idle, JSON.stringify(drawn));
+    assert.ok(drawn.texts.some(text => /^recorded: steps? \d+.*; single events not on this page$/.test(text)), drawn.texts.join('|'));
+    assert.deepEqual(bad, []);
+    await close();
+});
+
 for (const [name, steps, kernels] of [['12,000 steps', 12000, 40], ['100,000 steps', 100000, 1], ['100,000 steps, recorded lightly', 900, 40]])
     test('the page of ' + name + ' has less than 1 MB, and opens any step', async t => {
         const light = name.includes('lightly'), last = light ? 100000 : steps;
