@@ -1,6 +1,7 @@
-/* The memory that a framework's allocator gave out: a curve over the recording, and who holds it at
- * the peak. */
+/* The memory that a framework's allocator gave out: what it is for, as the hook recorded it; or, of
+ * traces that have each piece, a curve over the recording, and who holds it at the peak. */
 #include "analyzer/facts/allocations.h"
+#include "analyzer/facts/memory.h"
 #include "report/page/page.h"
 #include "report/page/svg.h"
 #include "report/page/xml.h"
@@ -12,7 +13,7 @@ enum { POINTS = 800 };
 
 bool page_has_memory(const struct page *p)
 {
-    return p->a->facts->allocations;
+    return p->a->facts->allocations || facts_memory(p->a->facts).known;
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -107,9 +108,48 @@ static void write_holders(const struct page *p)
     page_put(p, "</tbody></table></div>\n");
 }
 
+static void write_kind(const struct page *p, const char *what, int64_t bytes, int64_t total,
+                       const char *class)
+{
+    struct text b;
+    double share = percent_of(bytes, total);
+    page_put(p, "<tr><th scope=\"row\">%s</th><td>%s</td>", what, text_bytes(&b, bytes));
+    fprintf(p->f,
+            "<td class=\"dim\">%.1f %%</td><td class=\"left\"><i class=\"%s\" "
+            "style=\"width:%.2f%%\"></i></td></tr>\n",
+            share, class, share < 100 ? share : 100);
+}
+
+/* What the hook recorded: kinds of memory at the peak. Gradients may be there after the peak only,
+ * so the kinds need not sum to it. */
+static void write_kinds(const struct page *p)
+{
+    struct memory_use m = facts_memory(p->a->facts);
+    struct text line;
+    text_memory(&line, p->a);
+    page_put(p, "<section id=\"memory\"><h2>Memory</h2>\n<p>%s.</p>\n", line.s);
+    page_put(p, "<table class=\"after\" id=\"kinds\"><caption>Memory of PyTorch's allocator in the "
+                "first 30 steps, and its share of the GPU's</caption><tbody>\n");
+    write_kind(p, "in use at the peak", m.peak, m.total, "p6");
+    write_kind(p, "weights", m.weights, m.total, "p0");
+    write_kind(p, "their gradients", m.gradients, m.total, "p0");
+    write_kind(p, "optimizer", m.optimizer, m.total, "p0");
+    write_kind(p, "kept for backward", m.activations, m.total, "p0");
+    if (m.reserved > 0)
+        write_kind(p, "held by the allocator", m.reserved, m.total, "p6");
+    write_kind(p, "what the process can get", m.available, m.total, "p8");
+    page_put(p, "</tbody></table>\n<p class=\"dim\">Gradients may be there after the peak only. "
+                "The lines that hold the memory are in traces of PyTorch's profiler with "
+                "<code>profile_memory=True</code>.</p>\n</section>\n");
+}
+
 void page_memory(const struct page *p)
 {
     const struct allocations *a = p->a->facts->allocations;
+    if (!a) {
+        write_kinds(p);
+        return;
+    }
     int64_t *most = calloc(POINTS, sizeof *most);
     struct text line;
     page_put(p, "<section id=\"memory\"><h2>Memory</h2>\n<p>%s", text_pieces(&line, p->a->facts));

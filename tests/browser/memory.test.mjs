@@ -1,5 +1,6 @@
 /* Memory that PyTorch's allocator gave out, as its profiler lists it: a curve, and who holds the peak. */
 import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
 import {writeFileSync} from 'node:fs';
 import test, {after, before} from 'node:test';
 import {launch, makeFiles, open} from './setup.mjs';
@@ -62,3 +63,34 @@ test('a recording without pieces has no such section', async () => {
     assert.equal(await page.locator('#memory').count(), 0);
     await close();
 });
+
+/* What the hook records in gpuprof's own recordings. */
+const addMemory = `
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+top, = db.execute("select max(id) from string").fetchone()
+said = "peak=40000000000, reserved=50000000000, available=80000000000, total=85000000000, weights=4000000000, gradients=4000000000," \\
+    " optimizer=8000000000, forward=20000000000"
+db.executemany("insert into string (id, text) values (?, ?)", ((top + 1, "torch.memory"), (top + 2, said)))
+process, = db.execute("select id from process order by id limit 1").fetchone()
+db.execute("insert into meta (id, process, key, value) values ((select max(id) + 1 from meta), ?, ?, ?)", (process, top + 1, top + 2))
+db.commit()
+`;
+
+for (const [width, colorScheme] of [[390, 'light'], [1280, 'dark'], [1920, 'light']])
+    test(`gpuprof's own recordings say what the memory is for, ${width}, ${colorScheme}`, async () => {
+        files.run('import', '-f', files.at('trace.json'), '-o', files.at('own.gpuprof'));
+        execFileSync('python3', ['-c', addMemory, files.at('own.gpuprof')]);
+        files.run('report', '-f', files.at('own.gpuprof'), '-o', files.at('own.html'));
+        const {page, bad, close} = await open(browser, files.at('own.html'), {viewport: {width, height: 900}, colorScheme});
+        const rows = await page.locator('#kinds tr').evaluateAll(all => all.map(row => [...row.cells].slice(0, 3).map(cell => cell.textContent)));
+        assert.deepEqual(rows, [['in use at the peak', '40.0 GB', '47.1 %'], ['weights', '4.00 GB', '4.7 %'], ['their gradients', '4.00 GB', '4.7 %'],
+            ['optimizer', '8.00 GB', '9.4 %'], ['kept for backward', '20.0 GB', '23.5 %'], ['held by the allocator', '50.0 GB', '58.8 %'],
+            ['what the process can get', '80.0 GB', '94.1 %']]);
+        const said = await page.locator('#memory p').first().textContent();
+        const text = String(files.run('analyze', files.at('own.gpuprof'))).replace(/\s+/g, ' ');
+        assert.ok(text.includes('Memory ' + said.replace(/\.$/, '')), said + ' | ' + text);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+        assert.deepEqual(bad, []);
+        await close();
+    });
