@@ -5,7 +5,8 @@
  *
  * The line of a sample is the innermost one in the user's own code, that is neither in Python's
  * library nor in an installed package. If the stack has none, it is the innermost one in a
- * package other than PyTorch.
+ * package other than PyTorch. Where a library runs the loop for the program, its lines count as the
+ * user's (lines/loop_package.c).
  *
  * A list with fewer than LINES_LEAST samples ("looks") is empty (count 0): so few prove nothing.
  * Texts and lists live as long as the facts. */

@@ -378,7 +378,7 @@ static int charge_threads(struct pass *p)
 static int begin(struct pass *p)
 {
     const struct timeline *t = p->f->tl;
-    p->stacks = stack_lines_find(t);
+    p->stacks = stack_lines_find(p->f);
     p->charged = calloc(t->stack_count + 1, sizeof *p->charged);
     p->stack_of = malloc((t->stack_sample_count + 1) * sizeof *p->stack_of);
     for (size_t i = 0; p->stack_of && i < t->stack_sample_count; i++)

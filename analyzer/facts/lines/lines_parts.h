@@ -20,7 +20,14 @@ struct stack_line {
 };
 
 /* One entry per row of timeline.stacks. NULL: out of memory; the caller frees it. */
-struct stack_line *stack_lines_find(const struct timeline *t);
+struct stack_line *stack_lines_find(const struct facts *f);
+
+/* The package that runs the training loop for the program (loop_package.c). */
+struct loop_package {
+    const char *name; /* where its name begins in a file's path */
+    size_t length;    /* 0: the program runs its loop itself */
+};
+struct loop_package loop_package_find(const struct facts *f, const struct stack_line *stacks);
 /* Names of a frame, from the arena: "train.py:9"; "subprocess.run", "torch.Linear.forward". */
 const char *stack_place(const struct timeline *t, uint32_t stack, struct arena *a);
 const char *stack_function(const struct timeline *t, uint32_t stack, struct arena *a);

@@ -52,7 +52,7 @@ struct line_found facts_line_within(const struct facts *f, struct arena *arena,
 {
     const struct timeline *t = f->tl;
     struct line_found out = {NULL, NULL};
-    struct stack_line *stacks = t->stack_sample_count ? stack_lines_find(t) : NULL;
+    struct stack_line *stacks = t->stack_sample_count ? stack_lines_find(f) : NULL;
     int64_t *looks = stacks ? calloc(t->stack_count + 1, sizeof *looks) : NULL;
     if (looks && count_looks(f, at, n, stacks, looks) >= LINES_LEAST) {
         uint32_t best = 0;

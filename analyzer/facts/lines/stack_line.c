@@ -66,9 +66,19 @@ static bool calls_module(const struct timeline *t, uint32_t frame)
            python_owner(file_of(t, frame)) == PYTHON_OF_TORCH;
 }
 
+/* Whose a file is, where the package that runs the program's loop counts as the user's own. */
+static enum python_owner owner_in(const char *file, const struct loop_package *loop)
+{
+    const char *inside = loop->length ? python_in_packages(file) : NULL;
+    return inside && strncmp(inside, loop->name, loop->length) == 0 && inside[loop->length] == '/'
+               ? PYTHON_OF_USER
+               : python_owner(file);
+}
+
 /* Finds the stack's line: its innermost frame in the user's code or, if there is none,
  * in an installed package. */
-static struct stack_line resolve(const struct timeline *t, uint32_t stack)
+static struct stack_line resolve(const struct timeline *t, uint32_t stack,
+                                 const struct loop_package *loop)
 {
     struct stack_line s = {TL_NONE, TL_NONE, stack, TL_NONE, waits_for_engine(t, stack),
                            false,   false};
@@ -78,7 +88,7 @@ static struct stack_line resolve(const struct timeline *t, uint32_t stack)
     size_t n = 0, line = SIZE_MAX, package = SIZE_MAX;
     for (uint32_t i = stack; i != TL_NONE && n < DEEPEST;
          i = timeline_stack_index(t, t->stacks[i].caller)) {
-        enum python_owner owner = python_owner(file_of(t, i));
+        enum python_owner owner = owner_in(file_of(t, i), loop);
         if (owner == PYTHON_OF_USER && line == SIZE_MAX)
             line = n;
         if (owner == PYTHON_OF_USER && module) {
@@ -101,11 +111,15 @@ static struct stack_line resolve(const struct timeline *t, uint32_t stack)
     return s;
 }
 
-struct stack_line *stack_lines_find(const struct timeline *t)
+struct stack_line *stack_lines_find(const struct facts *f)
 {
+    const struct timeline *t = f->tl;
     struct stack_line *all = malloc((t->stack_count + 1) * sizeof *all);
     for (size_t i = 0; all && i < t->stack_count; i++)
-        all[i] = resolve(t, (uint32_t)i);
+        all[i] = resolve(t, (uint32_t)i, &(struct loop_package){0});
+    struct loop_package loop = all ? loop_package_find(f, all) : (struct loop_package){0};
+    for (size_t i = 0; loop.length && i < t->stack_count; i++)
+        all[i] = resolve(t, (uint32_t)i, &loop);
     return all;
 }
 

@@ -294,3 +294,37 @@ TEST(cpu_steps_are_charged)
     ck_assert_msg(!strstr(a->why, "Tensor.backward"), "%s", a->why);
     ck_assert_msg(strstr(a->next, "Look at memory_map(): train.py:9: it waits"), "%s", a->next);
 }
+
+/* A program whose loop a library runs: the library's lines stand for the one of the user's. Not so for a library whose
+ * model the program calls, and where the program's own lines hold more than a tenth of the looks. */
+TEST(a_library_runs_the_loop)
+{
+    enum { RUNS, INFERS, PROGRAM, CASES };
+    for (int c = 0; c < CASES; c++) {
+        struct builder b = start();
+        int64_t line = frame(&b, 0, "/home/me/train.py", "<module>", 7);
+        int64_t learn = frame(&b, line, PACKAGES "agents/ppo.py", "PPO.learn", 40);
+        int64_t collect = frame(&b, learn, PACKAGES "agents/policy.py", "collect", 20);
+        int64_t play = frame(&b, collect, PACKAGES "games/pole.py", "Pole.step", 8);
+        int64_t back = frame(&b, learn, PACKAGES "torch/_tensor.py",
+                             c == INFERS ? "Tensor.item" : "Tensor.backward", 600);
+        int64_t own = frame(&b, line, "/home/me/train.py", "log", 3);
+        for (int i = 0; i < STEPS; i++) {
+            int64_t at = step(&b, i);
+            look(&b, play, STACK_RUNNING, "", at + MS(5));
+            look(&b, back, STACK_RUNNING, "", at + MS(8));
+            if (c == PROGRAM)
+                look(&b, own, STACK_RUNNING, "", at + MS(9));
+        }
+        const struct lines *l = facts_lines(build_analyze(&b)->facts, LINES_STEP);
+        ck_assert_uint_eq(l->count, c == INFERS ? 1 : 2);
+        if (c == RUNS) {
+            const struct line *x =
+                strcmp(l->at[0].place, "agents/policy.py:20") == 0 ? &l->at[0] : &l->at[1];
+            ck_assert_str_eq(x->place, "agents/policy.py:20");
+            ck_assert_str_eq(x->called, "games.Pole.step");
+        } else {
+            ck_assert_str_eq(l->at[0].file, "/home/me/train.py");
+        }
+    }
+}
