@@ -130,3 +130,50 @@ TEST(test_evaluation_with_a_graph)
     case_said(case_verdict(build_analyze(&b), "other-steps", RULE_FIRES), CONDITION_KEEPS_GRAPH,
               false);
 }
+
+/* Between two updates an agent acts: it calls the model often, reads each result, and the GPU idles. An evaluation
+ * that reads its predictions gets its batches from a loader. */
+static struct builder acting(int calls, int64_t read, bool loads)
+{
+    struct builder b = build_start();
+    int64_t line = stack_of(&b, "/home/me/train.py", "rollout", 13), at = MS(100);
+    if (loads)
+        line =
+            stack_below(&b, line, "/x/lib/python3.11/site-packages/torch/utils/data/dataloader.py",
+                        "_BaseDataLoaderIter.__next__", 700);
+    for (int i = 0; i < STEPS; i++) {
+        int n = i % EVERY == EVERY - 1 ? calls : 0;
+        for (int k = 0; k < 20; k++)
+            build_kernel(&b, case_gemm, at + US(20 * k), at + US(100 + 480 * k), US(470));
+        for (int k = 0; k < n; k++) {
+            int64_t t = at + MS(10 + 2 * k);
+            build_copy(&b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, false, 64, t, US(10),
+                       t + US(2), US(2));
+            build_kernel(&b, case_gemm, t + US(20), t + US(30), US(5));
+            build_copy(&b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, read, t + US(40),
+                       US(20), t + US(45), US(2));
+            look_at(&b, line, t + US(900));
+        }
+        build_range(&b, "step", at, at + MS(10 + 2 * n));
+        build_range(&b, "optimizer.step", at + MS(9), at + MS(10));
+        at += MS(10 + 2 * n);
+    }
+    return b;
+}
+
+TEST(an_agent_acts_between_updates)
+{
+    static const struct {
+        int calls;
+        int64_t read;
+        bool loads, acts;
+    } cases[] = {
+        {60, 32, false, true}, {60, 8, false, false}, {60, 32, true, false}, {8, 32, false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct builder b = acting(cases[i].calls, cases[i].read, cases[i].loads);
+        const struct outcome *o = case_verdict(build_analyze(&b), "other-steps", RULE_FIRES);
+        case_does(o, cases[i].acts ? ACTION_CHOOSE_ACTIONS_TOGETHER : ACTION_MOVE_RARE_WORK);
+        ck_assert_msg(!cases[i].acts || strstr(o->summary, "calls the model 58 times"), "%s",
+                      o->summary); /* an update follows the last one */
+    }
+}

@@ -1,5 +1,6 @@
 /* Cases of the rule slow-line: when it fires, when it is silent or gives way to another rule, and
  * when it cannot tell. No trainer plants it: it names lines of Python code. */
+#include "tests/rules/cores.h"
 #include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"
 
@@ -192,5 +193,28 @@ TEST(test_slow_line_beside_host_work_at_large)
             case_verdict(a, "slow-line", calls[c].fires ? RULE_FIRES : RULE_SUPPRESSED);
         if (calls[c].fires)
             ck_assert_str_eq(o->remedy.object.place, "train.py:9");
+    }
+}
+
+/* Where threads lack cores, the line that waits for the loader's batches is no cause of its own. */
+TEST(test_slow_line_leaves_starved_loaders_to_the_verdict)
+{
+    for (int starved = 0; starved < 2; starved++) {
+        struct builder b = build_start();
+        int64_t line = stack_of(&b, "/home/me/train.py", "main", 9);
+        int64_t stack = stack_below(&b, line, TORCH "utils/data/dataloader.py",
+                                    "_BaseDataLoaderIter.__next__", 700);
+        build_meta(&b, "torch.version", "2.9.0");
+        for (int i = 0; i < STEPS; i++) {
+            int64_t at = MS(100 + 10 * i);
+            build_range(&b, "step", at, at + MS(10));
+            build_range(&b, "data.wait", at, at + MS(4));
+            build_kernel(&b, case_gemm, at + MS(7), at + MS(7) + US(10), US(2900));
+            for (int k = 0; k < 4; k++)
+                look_at(&b, stack, at + MS(k) + US(500));
+        }
+        clocks(&b, 1, (struct share){0.3, starved ? 0.5 : 0, 0, 0, 0});
+        case_verdict(build_analyze(&b), "slow-line",
+                     starved ? RULE_SILENT : RULE_SUPPRESSED); /* for num-workers */
     }
 }

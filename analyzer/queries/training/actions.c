@@ -13,6 +13,7 @@ struct event {
     int64_t time, wait_ns; /* of a read: how long the host waits */
     uint32_t step;         /* of a read and of the begin of a validation */
     enum kind kind;
+    bool other; /* a read in a step with other work */
 };
 
 struct events VEC(struct event);
@@ -21,7 +22,7 @@ static int add(struct events *v, enum kind kind, int64_t time, int64_t wait_ns)
 {
     struct event *e = vec_push(v);
     if (e)
-        *e = (struct event){time, wait_ns, TL_NONE, kind};
+        *e = (struct event){time, wait_ns, TL_NONE, kind, false};
     return e ? 0 : -1;
 }
 
@@ -69,6 +70,24 @@ static int64_t wait_of(const struct timeline *t, uint32_t call)
     return ns;
 }
 
+/* An evaluation, too, reads a number for each batch that it uploads, such as how many were right. */
+static int add_read(struct events *v, const struct facts *f, const struct op *o,
+                    const struct api *c)
+{
+    uint32_t step = facts_step_at(f, c->start_ns);
+    bool other = step != TL_NONE && f->steps.at[step].other;
+    if (step == TL_NONE || !(other || f->steps.at[step].used))
+        return 0;
+    bool action = o->kind != OP_COPY ||
+                  (o->bytes >= QUERY_ACTION_BYTES && !(other && o->bytes <= QUERY_A_NUMBER));
+    int rc = add(v, action ? READ : READ_LESS, c->start_ns, wait_of(f->tl, o->api));
+    if (rc == 0) {
+        v->at[v->n - 1].step = step;
+        v->at[v->n - 1].other = other;
+    }
+    return rc;
+}
+
 static int add_work(struct events *v, const struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -83,12 +102,7 @@ static int add_work(struct events *v, const struct facts *f)
         else if (o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes > QUERY_A_NUMBER)
             rc = add(v, UPLOAD, c->start_ns, 0);
         else if (query_reads_back(t, c)) {
-            uint32_t step = query_step_at(f, c->start_ns);
-            bool action = o->kind != OP_COPY || o->bytes >= QUERY_ACTION_BYTES;
-            if (step != TL_NONE)
-                rc = add(v, action ? READ : READ_LESS, c->start_ns, wait_of(t, o->api));
-            if (step != TL_NONE && rc == 0)
-                v->at[v->n - 1].step = step;
+            rc = add_read(v, f, o, c);
         }
     }
     return rc;
@@ -138,22 +152,25 @@ static struct query_actions follow(const struct facts *f, const struct events *v
 {
     struct query_actions q = {0};
     size_t gap = 0;
-    int64_t pending = 0, pending_ns = 0, validations = 0, upload_ns = 0, read_ns = 0;
+    int64_t pending = 0, pending_ns = 0, validations = 0, upload_ns = 0, read_ns = 0, other = 0;
     uint32_t step = TL_NONE, counted = TL_NONE; /* steps of the last read and of
                                                    the last counted action */
     enum kind last = TRAINING;
     for (size_t i = 0; i < v->n; i++) {
         const struct event *e = &v->at[i];
         validations += (e->kind == VALIDATION_BEGINS) - (e->kind == VALIDATION_ENDS);
-        bool reads = e->kind == READ || e->kind == READ_LESS;
+        bool reads = (e->kind == READ || e->kind == READ_LESS) && !e->other;
+        other += e->kind == READ && e->other && last == UPLOAD;
         if (reads && (validations == 0 || !validates))
             q.all_ns += e->wait_ns;
-        if (e->kind == READ && (validations == 0 || !validates)) {
+        if (e->kind == READ && reads && (validations == 0 || !validates)) {
             pending += last == UPLOAD;
             pending_ns += last == UPLOAD ? e->wait_ns : 0;
             read_ns = e->time + e->wait_ns;
             step = e->step;
         } else if (e->kind == UPLOAD || e->kind == TRAINING) {
+            q.other += e->kind == UPLOAD && other > 0;
+            other = 0;
             q.count += e->kind == UPLOAD ? pending : 0;
             q.ns += e->kind == UPLOAD ? pending_ns : 0;
             if (e->kind == UPLOAD && pending > 0)

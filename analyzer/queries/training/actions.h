@@ -14,6 +14,8 @@ struct query_actions { /* in used steps; reads in validations are left out unles
     int64_t count, ns; /* number of reads of actions; how long the host waits for them */
     int64_t steps;     /* number of steps with an action; 0 unless nearly all steps
                           set the policy to eval() */
+    int64_t other;     /* forward passes for an action in the steps with other work, where the
+                          program acts between its updates */
     int64_t all_ns;    /* how long the host waits for all reads */
     int64_t idle_ns;   /* how long the GPU idles from the data of an action to its read */
 };

@@ -4,6 +4,7 @@
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/calls.h"
+#include "analyzer/queries/training/actions.h"
 #include "analyzer/queries/training/eval.h"
 #include "analyzer/queries/query.h"
 #include "wire/fact_keys.h"
@@ -31,6 +32,37 @@ static const char *graph_of_evaluation(const struct facts *f, struct arena *aren
         arena, "; the evaluation makes a graph%s%s%s that no backward pass goes through%s%s",
         nodes ? " of " : "", nodes ? nodes : "", nodes ? " nodes" : "",
         read ? ", and results with it are read at " : "", read ? read : "");
+}
+
+/* True if the GPU idles for most of these steps, and no line of them waits for a loader, as an
+ * evaluation's does. */
+static bool calls_are_small(const struct facts *f)
+{
+    const struct lines *l = facts_lines(f, LINES_OTHER);
+    int64_t idle = 0;
+    for (size_t i = 0; i < f->gap_count; i++)
+        if (f->gaps[i].step != TL_NONE && f->steps.at[f->gaps[i].step].other)
+            idle += f->gaps[i].end_ns - f->gaps[i].start_ns;
+    for (size_t i = 0; i < l->count; i++)
+        if (l->at[i].loads)
+            return false;
+    return l->count && idle * 100 >= f->other_ns * (int64_t)f->other_steps * RULES_ACTING_IDLE_PCT;
+}
+
+/* "; in each of them the model is asked 256 times ..."; "" if no agent acts in these steps. */
+static const char *acts_in_them(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    int64_t each = query_actions(f).other / (int64_t)f->other_steps;
+    if (each < RULES_ACTIONS || !calls_are_small(f))
+        return "";
+    o->title = "Ask the model for more values in each call";
+    o->remedy.action = ACTION_CHOOSE_ACTIONS_TOGETHER;
+    outcome_evidence(o, "forward passes of such a step whose result is read before the next one",
+                     (double)each, "count", NULL);
+    return arena_printf(arena,
+                        "; in each of them the program calls the model %lld times, and reads the "
+                        "result before it calls it again",
+                        (long long)each);
 }
 
 static void check_other_steps(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -70,11 +102,11 @@ static void check_other_steps(const struct facts *f, struct arena *arena, struct
     outcome_fires(o, each,
                   arena_printf(arena,
                                "%zu of %zu steps do other work besides and take %s in place of %s, "
-                               "which is %s for each step of the run%s%s%s",
+                               "which is %s for each step of the run%s%s%s%s",
                                f->other_steps, all, time_text(arena, f->other_ns),
                                time_text(arena, f->step_ns), time_text(arena, each),
                                most ? "; most of it: " : "", most ? most : "",
-                               graph_of_evaluation(f, arena, o)));
+                               graph_of_evaluation(f, arena, o), acts_in_them(f, arena, o)));
 }
 
 const struct rule rule_other_steps = {
@@ -85,7 +117,7 @@ const struct rule rule_other_steps = {
     .looks_for =
         "Steps with work that the others lack (more kernels, other launches, or on the CPU "
         "more time outside the model), three or more of them (two of 16 steps), and their lines; "
-        "whether torch.compile works in them.",
+        "whether torch.compile works in them, or an agent acts.",
     .doc = "A checkpoint after every short epoch, a validation every few steps, or pictures for a "
            "log are left out of the step that all other numbers are about. Where they come often "
            "they take most of the run. The bound is all of that work, spread over all steps of the "

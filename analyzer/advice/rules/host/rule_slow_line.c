@@ -1,6 +1,7 @@
 /* Fires if one line of the program delays the step, whatever the line does: it finds causes that no
  * other rule knows. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/lines.h"
 #include "analyzer/queries/query.h"
 
@@ -32,6 +33,11 @@ static void check_slow_line(const struct facts *f, struct arena *arena, struct o
     o->why = "no line holds a tenth of the step besides the model's own computing";
     if (!c.line)
         return;
+    if (query_line_loads(c.line) && query_lack_of_core_dominates(f)) {
+        o->why = "the line with most of the step waits for the loader's batches, and threads lack "
+                 "cores: the verdict and the rules about loaders say so";
+        return;
+    }
     add_evidence(o, &c);
     o->error_class = ERROR_RERUN_DECIDES; /* how much of it the loop needs is not known */
     outcome_look_at(o, arena, &c);
