@@ -63,6 +63,8 @@ test('the pointer tells rank, step and time', async () => {
     const [, ms] = said.match(/^rank 20, step 3: ([\d.]+) ms late$/) || [];
     assert.ok(Math.abs(Number(ms) - LATE_US / 1000) < 0.1, said);
     await page.mouse.move(0, 0);
+    assert.equal(await image.getAttribute('data-numbers'), '0:1');
+    assert.deepEqual(await page.evaluate(() => [0, 7, 8, 9].map(i => heatNumber({numbers: '0:1 8:17'}, i))), [1, 8, 17, 18], 'behind steps that were not recorded');
 });
 
 test('few ranks are drawn one by one, the late ones among them', async () => {

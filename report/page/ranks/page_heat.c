@@ -51,8 +51,20 @@ static void write_rows_axis(const struct page *p, size_t height)
     page_put(p, "</div>");
 }
 
+/* Numbers of the columns' steps or places: "index:number" of each from which on they have no gap. */
+static void write_numbers(const struct page *p, const struct rank_heat *h, bool steps)
+{
+    int64_t last = -1;
+    for (size_t i = 0; i < h->of; i++) {
+        int64_t number = steps ? facts_step_number(p->a->facts, i) : (int64_t)i + 1;
+        if (i == 0 || number != last + 1)
+            fprintf(p->f, i ? " %zu:%lld" : "%zu:%lld", i, (long long)number);
+        last = number;
+    }
+}
+
 static int write_map(const struct page *p, const struct rank_heat *h, const char *title,
-                     const char *column, int64_t first)
+                     const char *column, bool steps)
 {
     const struct ranks *r = &p->a->facts->ranks;
     size_t per = (r->count + ROWS - 1) / ROWS, rows = (r->count + per - 1) / per;
@@ -71,8 +83,10 @@ static int write_map(const struct page *p, const struct rank_heat *h, const char
     write_rows_axis(p, rows * high);
     fprintf(p->f,
             "<img class=\"heatmap\" width=\"%zu\" height=\"%zu\" style=\"height:%zupx\" "
-            "data-of=\"%zu\" data-first=\"%lld\" data-per=\"%zu\" data-most=\"%lld\" data-ranks=\"",
-            h->columns, rows, rows * high, h->of, (long long)first, h->per, (long long)most);
+            "data-of=\"%zu\" data-per=\"%zu\" data-most=\"%lld\" data-numbers=\"",
+            h->columns, rows, rows * high, h->of, h->per, (long long)most);
+    write_numbers(p, h, steps);
+    fputs("\" data-ranks=\"", p->f);
     for (size_t i = 0; i < r->count; i++)
         fprintf(p->f, i ? " %lld" : "%lld", (long long)r->at[i].rank);
     page_put(p, "\" data-column=\"%s\" alt=\"%s, up to %s late\" src=\"data:image/png;base64,",
@@ -80,8 +94,9 @@ static int write_map(const struct page *p, const struct rank_heat *h, const char
     int rc = png_levels(p->f, COLOUR, levels, h->columns, rows);
     page_put(p, "\"></div><div class=\"heatcolumns\" aria-hidden=\"true\">");
     page_put(p, "<span>%s ", column);
-    fprintf(p->f, "%lld</span><span>%lld</span></div>", (long long)first,
-            (long long)(first + (int64_t)h->of - 1));
+    fprintf(p->f, "%lld</span><span>%lld</span></div>",
+            (long long)(steps ? facts_step_number(p->a->facts, 0) : 1),
+            (long long)(steps ? facts_step_number(p->a->facts, h->of - 1) : (int64_t)h->of));
     page_put(p,
              "<p class=\"heatscale\"><span>in time</span><i></i><span>%s late</span>"
              "<output></output></p></figure>\n",
@@ -99,10 +114,11 @@ int page_heat(const struct page *p)
         p,
         "<p>A line for each rank. The colour says how late a rank comes to the collectives "
         "of a column, behind the median rank of its group, per step.</p>\n<div class=\"heats\">\n");
-    int rc =
-        write_map(p, &r->by_step, "Ranks and steps", "step", facts_step_number(p->a->facts, 0));
+    int rc = write_map(p, &r->by_step,
+                       p->a->facts->window_count ? "Ranks and recorded steps" : "Ranks and steps",
+                       "step", true);
     if (rc == 0)
-        rc = write_map(p, &r->by_place, "Ranks and the collectives of a step", "collective", 1);
+        rc = write_map(p, &r->by_place, "Ranks and the collectives of a step", "collective", false);
     page_put(p, "</div>\n");
     return rc;
 }
