@@ -36,7 +36,8 @@ const struct dialect dialect_pytorch = {
                 "{?cores_unknown:number of cores}{!cores_unknown:cost of a "
                 "batch}{?waits_unknown:, the waits of workers, or the number of cores}, so "
                 "{?one_by_one:increase N one by one, up to the number of free "
-                "cores}{!one_by_one:time several values of N}",
+                "cores}{!one_by_one:time several values of N}{!cores_unknown:; where that stops "
+                "helping, the samples cost too much: gpuprof run names the line that makes them}",
             [ACTION_ADD_WORKERS] = "more workers, up to the number of cores, or cheaper batches: "
                                    "gpuprof run records what each takes",
             [ACTION_HAND_OVER_LESS] =
