@@ -65,6 +65,7 @@
 #define FACT_TORCH_BACKWARD_AGAIN           "torch.backward.again"
 #define FACT_TORCH_GRADIENTS_UNUSED         "torch.gradients.unused"
 #define FACT_TORCH_GRADIENTS_UNUSED_WHY     "torch.gradients.unused.why"
+#define FACT_TORCH_GRADIENTS_UNUSED_OF      "torch.gradients.unused.of"
 #define FACT_TORCH_DDP                      "torch.ddp"
 #define FACT_TORCH_DDP_WHERE                "torch.ddp.where"
 #define FACT_TORCH_DDP_BUFFERS              "torch.ddp.buffers"
@@ -94,6 +95,10 @@
 #define FACT_UNUSED_OWNERLESS "ownerless"
 #define FACT_UNUSED_AT_REST   "at rest"
 #define FACT_UNUSED_ZEROED    "zeroed"
+
+/* Value of FACT_TORCH_GRADIENTS_UNUSED_OF: the nodes compute gradients of these weights beside others that
+ * are needed. Not there: they lead to these weights alone. */
+#define FACT_UNUSED_OF_WEIGHTS "weights"
 
 /* The key ends in a dot and the group's number. */
 #define FACT_TORCH_GROUP "torch.group"

@@ -1,5 +1,6 @@
 """Finds backward passes that compute gradients nobody uses: of weights that no optimizer has, whose learning rate is
-0, or that are zeroed before their optimizer steps. Tells the agent which nodes of the graph lead to nothing else."""
+0, or that are zeroed before their optimizer steps. Tells the agent which nodes of the graph lead to nothing else; where
+there are none, those that compute such gradients beside others that are needed."""
 import os
 import sys
 import types
@@ -15,6 +16,7 @@ SURE = 2  # passes before what they show is believed
 MOST_LOOKS, MOST_TOLD = 5, 6  # passes looked at for each place, and more of them where there is something to tell
 DEEPEST = 8  # lines of the program that tell one place from another
 LEAST = 5  # per cent of a pass's nodes that are worth telling
+MOST_WAITS = 15  # passes at a place whose gradients had neither been used nor zeroed when the next pass came
 # Optimizers of PyTorch that change no weight of a group whose rate is 0 (Rprop does).
 RESTING = {"SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Adagrad", "Adadelta"}
 owners = {}  # id of a weight: id of the optimizer that has it
@@ -26,6 +28,8 @@ met = {}  # where: passes that were looked at since the last new optimizer
 found = {}  # where: of these, how many were told
 learning = True  # until a place has been looked at often enough
 most = 0  # the largest share of a pass that was told, in per cent
+of = None  # what the agent was told of first, and is told of alone: nodes that compute nothing else, or weights
+waits = {}  # where: passes that were not counted because their gradients' fate was open
 told = set()  # ids of the weights without an optimizer of which the agent was told
 by_hand = None  # whether the program may write weights where no version counts it; None: not asked yet
 
@@ -126,14 +130,20 @@ class Graph:
 
 
 def learn(here, reached):
-    """Were the gradients of the last pass that reached an optimizer's weights zeroed before its step?"""
+    """Were the gradients of the last pass that reached an optimizer's weights zeroed before its step? As long as passes
+    at one place add to them, that is open. Returns whether it is."""
+    still_open = False
     for one, weight in reached.items():
         steps = hook.agent.gpuprof_hook_steps(one)
+        if touched.get(one) == (here, steps) and weight.grad is not None:
+            still_open = True
+            continue
         if one in touched:
             place, then = touched[one]
             thrown = weight.grad is None and steps == then
             seen.setdefault((place, one), [0, 0])[not thrown] += 1
         touched[one] = (here, steps)
+    return still_open
 
 
 def thrown_away(here, reached):
@@ -194,13 +204,14 @@ def look(args):
     leaves = graph.weights()
     weights = [w for w in leaves.values() if w is not None]
     reached = {owners[id(w)]: w for w in weights if id(w) in owners}
-    if learning:
-        learn(here, reached)
+    if learning and learn(here, reached) and waits.get(here, 0) < MOST_WAITS:
+        waits[here] = waits.get(here, 0) + 1
+        met[here] -= 1
     thrown = thrown_away(here, reached)
     rests = at_rest()
     unused = [w for w in weights if is_unused(w, thrown, rests)]
     if unused and len(reached) > len(thrown) and met[here] > SURE:
-        found[here] = found.get(here, 0) + tell(graph, leaves, {id(w) for w in unused}, rests)
+        found[here] = found.get(here, 0) + tell(graph, leaves, {id(w) for w in unused}, rests, met[here] > SURE + 1)
 
 
 def reason(unused, rests):
@@ -210,20 +221,40 @@ def reason(unused, rests):
     return facts.UNUSED_AT_REST if unused & rests else facts.UNUSED_OWNERLESS
 
 
-def tell(graph, leaves, unused, rests):
-    """Returns whether a part of the graph worth telling leads to these weights alone."""
-    global most
+def views_of(graph, leaves, unused, useful):
+    """Of such weights, below nodes that lead elsewhere as well: they launch nothing."""
+    thrown = {leaf for leaf, w in leaves.items() if w is not None and id(w) in unused}
+    below = {b for n in useful for b in graph.below[n]}
+    return {n for n in below if n not in useful and graph.below[n] and thrown.issuperset(graph.below[n])}, thrown
+
+
+def beside_others(graph, leaves, views, thrown, useful):
+    """The nodes that compute a gradient of such a weight beside one that leads elsewhere: the weight lies below them, or
+    below a view of it. Functions of the program's own are left out: of them not all is known."""
+    return [n for n in graph.order if n in useful and n not in leaves and any(b in thrown or b in views for b in graph.below[n])]
+
+
+def tell(graph, leaves, unused, rests, beside):
+    """Returns whether a part of the graph worth telling leads to these weights alone or, if `beside`, to them beside
+    others: a pass later, so that what leads to them alone comes first."""
+    global most, of
     useful = graph.lead_to([leaf for leaf, w in leaves.items() if w is None or id(w) not in unused])
     inner = [n for n in graph.order if type(n).__name__ != "AccumulateGrad"]
-    nodes = [n for n in inner if n not in useful]
+    views, thrown = views_of(graph, leaves, unused, useful)
+    nodes, what = [n for n in inner if n not in useful and n not in views], "all"
+    if beside and 100 * len(nodes) < LEAST * len(inner):
+        nodes, what = beside_others(graph, leaves, views, thrown, useful), facts.UNUSED_OF_WEIGHTS
     share = 100 * len(nodes) // max(1, len(inner))
-    if share < LEAST:
+    if share < LEAST or (of and of != what):
         return False
-    for first, last in intervals(nodes, [n for n in inner if n in useful]):
+    of, chosen = what, set(nodes)
+    for first, last in intervals(nodes, [n for n in inner if n not in chosen]):
         hook.agent.gpuprof_hook_unused(first, last)
     told.update(i for i in unused if i not in owners)
     if share > most:
         most = share
         hook.fact(facts.TORCH_GRADIENTS_UNUSED, f"{len(unused)} weights, {share} % of the nodes at {hook.user_place()}")
         hook.fact(facts.TORCH_GRADIENTS_UNUSED_WHY, reason(unused, rests))
+        if what == facts.UNUSED_OF_WEIGHTS:
+            hook.fact(facts.TORCH_GRADIENTS_UNUSED_OF, what)
     return True

@@ -112,7 +112,8 @@ struct remedy_object {
     X(IN_A_STEP, "in_a_step")               /* ... within a step, and its weights learn */         \
     X(PARAMETRIZED, "parametrized")         /* it computes a weight from others (parametrize) */   \
     X(IN_MODULES, "in_modules")             /* the work is launched in calls of modules */         \
-    X(NO_SYNC_USED, "no_sync_used")         /* the program calls no_sync() */
+    X(NO_SYNC_USED, "no_sync_used")         /* the program calls no_sync() */                      \
+    X(PASSED_THROUGH, "passed_through")     /* gradients of other weights go through it */
 
 enum param {
 #define X(name, id) PARAM_##name,

@@ -105,15 +105,16 @@ class Program:
     """What the hook is told by and tells."""
 
     def __init__(self):
-        self.facts, self.numbers, self.optimizers = [], set(), []
+        self.facts, self.of, self.numbers, self.optimizers = [], None, set(), []
         engine = types.SimpleNamespace(gpuprof_hook_unused=lambda a, b: self.numbers.update(range(a, b + 1)),
                                        gpuprof_hook_steps=lambda i: next(o.steps for o in self.optimizers if id(o) == i))
         torch = types.SimpleNamespace(Tensor=Tensor, nn=types.SimpleNamespace(Parameter=Parameter),
                                       autograd=types.SimpleNamespace(function=types.SimpleNamespace(FunctionCtx=FunctionCtx)))
         facts = types.SimpleNamespace(TORCH_COMPILE="compile", TORCH_FSDP="fsdp", TORCH_DEEPSPEED="deepspeed", TORCH_GRADIENTS_UNUSED="unused",
-                                      TORCH_GRADIENTS_UNUSED_WHY="why", UNUSED_OWNERLESS="ownerless", UNUSED_AT_REST="at rest", UNUSED_ZEROED="zeroed")
+                                      TORCH_GRADIENTS_UNUSED_WHY="why", UNUSED_OWNERLESS="ownerless", UNUSED_AT_REST="at rest", UNUSED_ZEROED="zeroed",
+                                      TORCH_GRADIENTS_UNUSED_OF="of", UNUSED_OF_WEIGHTS="weights")
         hook = types.SimpleNamespace(here={"facts": facts, "again": types.SimpleNamespace(names_of=names_of)}, torch=torch, agent=engine, known={}, FOLDER="/hook/", torch_folder="/torch/",
-                                     user_place=lambda: "train.py:9", fact=lambda key, text: self.facts.append(text))
+                                     user_place=lambda: "train.py:9", fact=lambda key, text: self.facts.append(text) if key != "of" else setattr(self, "of", text))
         self.unused = types.ModuleType("unused")
         self.unused.hook = hook
         with open(HOOK, encoding="utf-8") as f:
@@ -173,17 +174,48 @@ def both_learn(p):
     return p.facts
 
 
-def adversaries(p, detach):
+def adversaries(p, detach, every=1, freeze=False):
+    """The judge learns in every so many steps. Of its pass for the generator its own nodes are told, not the
+    generator's; not if it is frozen there."""
     made, judge = Net(), Net()
-    g, d = p.optimizer(made), p.optimizer(judge)
-    for step in range(12):
-        d.zero()
-        p.backward(Node(judge(*(() if detach else (made(),)))))
-        d.step()
+    g, d, of_generator = p.optimizer(made), p.optimizer(judge), set()
+    for step in range(12 * every):
+        if step % every == 0:
+            d.zero()
+            p.backward(Node(judge(*(() if detach else (made(),)))))
+            d.step()
         g.zero()
-        p.backward(Node(judge(made())))
+        first = Node.numbers + 1
+        below = made()
+        of_generator.update(range(first, Node.numbers + 1))
+        p.backward(Node(below if freeze else judge(below)))
         g.step()
-    return bool(p.facts) and p.facts[-1] == "zeroed"
+    if p.of == "weights" and p.numbers & of_generator:
+        return "the generator's"
+    return bool(p.facts) and (p.facts[-1], p.of)
+
+
+def loss_by_a_network(p, owned):
+    """A loss that compares by a network of its own, which nobody froze, or which learns, too."""
+    net, judge = Net(), Net()
+    o = p.optimizer(net, judge) if owned else p.optimizer(net)
+    for step in range(12):
+        o.zero()
+        p.backward(Node(judge(net())))
+        o.step()
+    return bool(p.facts) and (p.facts[-1], p.of)
+
+
+def pieces(p, many=3):
+    """Several passes add up to one step of two optimizers."""
+    net, judge = Net(), Net()
+    a, b = p.optimizer(net), p.optimizer(judge)
+    for step in range(12):
+        a.zero(), b.zero()
+        for _ in range(many):
+            p.backward(Node(judge(net())))
+        a.step(), b.step()
+    return p.facts
 
 
 def gradients_are_read(p):
@@ -266,8 +298,13 @@ def main():
             ("an optimizer whose steps do not begin at its rate", [], at_rest(Program(), kind=Rprop)),
             ("an optimizer of the program's own at rate 0", [], at_rest(Program(), kind=Foreign)),
             ("two optimizers", [], both_learn(Program())),
-            ("a generator whose gradients are zeroed", True, adversaries(Program(), False)),
-            ("one that is detached", False, adversaries(Program(), True)),
+            ("a generator whose gradients are zeroed", ("zeroed", None), adversaries(Program(), False)),
+            ("one that is detached: those of its judge", ("zeroed", "weights"), adversaries(Program(), True)),
+            ("a judge that learns in every third step", ("zeroed", "weights"), adversaries(Program(), True, every=3)),
+            ("one that is frozen for the generator", False, adversaries(Program(), True, freeze=True)),
+            ("a loss by a network that nobody froze", ("ownerless", "weights"), loss_by_a_network(Program(), False)),
+            ("one that learns", False, loss_by_a_network(Program(), True)),
+            ("several passes for one step", [], pieces(Program())),
             ("gradients that the program reads", [], gradients_are_read(Program())),
             ("an optimizer that comes later", ["none"], comes_later(Program())),
             ("weights that the program writes itself", [], written_by_hand(Program())),

@@ -81,6 +81,10 @@ CAUSES = {
                 "teacher.requires_grad_(not mended)",
                 "loss = (out - teacher(x)).square().mean()",
                 "unused-gradients", ["weights that no optimizer has", "teacher.py:12"], 3),
+    "critic": ("critic = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(8)]).cuda()\n"
+               "critic.requires_grad_(not mended)",
+               "loss = critic(out).square().mean()",
+               "unused-gradients", ["also gradients of weights that no optimizer has", "critic.py:12", "requires_grad_(False) once"], 3),
 }
 
 

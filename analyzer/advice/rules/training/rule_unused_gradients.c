@@ -114,6 +114,30 @@ static enum query_take takes(const struct facts *f, uint32_t op, const void *mar
     return ((const bool *)marks)[op] ? QUERY_ALL : QUERY_NO;
 }
 
+/* GPU time of the marked work that computes gradients of weights, where others go through the same
+ * nodes. */
+struct beside {
+    int64_t low, high;
+};
+
+/* A kernel's name may say it. Of the others half at most: gradients of the input and of the weight are
+ * products of the same size. */
+static struct beside of_weights(const struct facts *f, const bool *ops)
+{
+    struct beside ns = {0, 0};
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        const struct op *o = &f->tl->ops[i];
+        const char *name = tl_text(f->tl, o->full_name);
+        int64_t took = o->end_ns - o->start_ns;
+        if (!ops[i] || strstr(name, "dgrad"))
+            continue;
+        bool named = strstr(name, "wgrad"), product = o->class.family == FAMILY_GEMM;
+        ns.low += named ? took : product ? took / 2 : 0;
+        ns.high += named ? took : took / 2;
+    }
+    return ns;
+}
+
 /* What is said of the weights, by the hook's word. */
 static const char *reason(const char *why)
 {
@@ -127,9 +151,12 @@ static const char *reason(const char *why)
 static void advise(const struct facts *f, struct arena *arena, struct outcome *o, const bool *ops,
                    const bool *calls)
 {
+    const char *of = timeline_meta(f->tl, FACT_TORCH_GRADIENTS_UNUSED_OF);
+    bool beside = of && strcmp(of, FACT_UNUSED_OF_WEIGHTS) == 0;
+    struct beside part = of_weights(f, ops);
     struct query_ops work = query_ops_of(f, takes, ops);
     work.idle_ns = query_idle_before(f, ops);
-    int64_t cost = per_step(f, work.busy_ns + work.idle_ns);
+    int64_t cost = per_step(f, beside ? part.high : work.busy_ns + work.idle_ns);
     const char *place = line_of(f, arena, ops);
     const char *why = timeline_meta(f->tl, FACT_TORCH_GRADIENTS_UNUSED_WHY);
     o->why = arena_printf(arena, "backward passes for gradients that nobody uses take %s %s",
@@ -141,19 +168,25 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
     outcome_evidence_per(o, "its launches", (double)each_step(f, work.count), "count", NULL);
     o->remedy.object.place = place;
     o->remedy.conditions[CONDITION_FROZEN] = why && strcmp(why, FACT_UNUSED_ZEROED) != 0;
-    o->error_class = ERROR_STRUCTURAL;
+    o->remedy.conditions[CONDITION_PASSED_THROUGH] = beside;
+    o->error_class = beside ? ERROR_RERUN_DECIDES : ERROR_STRUCTURAL;
     o->edit = (struct edit){.kind = &edit_remove,
                             .at = {.op_marks = ops, .call_marks = calls},
                             .remove = {.pauses = true}};
+    if (beside)
+        o->edit = (struct edit){.kind = &edit_scale,
+                                .at.op_marks = ops,
+                                .scale = {.good = 1 - (double)part.high / (double)work.busy_ns,
+                                          .bad = 1 - (double)part.low / (double)work.busy_ns}};
     const char *backward = timeline_meta_place(f->tl, FACT_TORCH_GRADIENTS_UNUSED);
     outcome_fires(
         o, cost,
         arena_printf(arena,
-                     "the backward pass at %s goes through %s%s for gradients of weights %s: %s of "
-                     "%s %s",
-                     backward ? backward : "backward()", place ? "what is computed at " : "work",
-                     place ? place : "", reason(why), time_text(arena, cost),
-                     time_text(arena, f->step_ns), scope_words(f)->per));
+                     "the backward pass at %s %s %s%s %s gradients of weights %s: %s%s of %s %s",
+                     backward ? backward : "backward()", beside ? "computes in" : "goes through",
+                     place ? "what is computed at " : "work", place ? place : "",
+                     beside ? "also" : "for", reason(why), beside ? "at most " : "",
+                     time_text(arena, cost), time_text(arena, f->step_ns), scope_words(f)->per));
     outcome_example_op(o, f->tl, work.longest, "longest of it");
 }
 
@@ -186,7 +219,8 @@ const struct rule rule_unused_gradients = {
     .check = check_unused_gradients,
     .looks_for = "Parts of a backward pass that lead to no weight which an optimizer has, or only "
                  "to weights whose learning rate is 0 or whose gradients are zeroed before that "
-                 "optimizer steps, a tenth of the step or more in all.",
+                 "optimizer steps, a tenth of the step or more in all; where there are none, "
+                 "work that computes gradients of such weights beside others that are needed.",
     .doc =
         "A backward pass goes through everything that led to the loss and has weights that want a "
         "gradient. An optimizer that gets the last layers alone does not change that: the layers "
@@ -194,8 +228,10 @@ const struct rule rule_unused_gradients = {
         "teacher, a target network or an encoder that "
         "was not frozen, and a generator whose pictures the discriminator learns from: its "
         "gradients are zeroed before its own step. Freeze such weights, or make their forward pass "
-        "without gradients: it then keeps no activations either. Gradients that the loss of "
-        "another weight needs on their way are not counted.",
+        "without gradients: it then keeps no activations either. Where gradients of other "
+        "weights go through, as those of a generator through its discriminator or of a network "
+        "through the one that its loss compares with, only the weights' own gradients can go: "
+        "by the names of the kernels, else half of that work, at most.",
     .remedy = {.action = ACTION_STOP_GRADIENTS, .object.kind = OBJECT_CALL},
     .tips = {{"freeze-weights", "Compute no gradients for weights that do not learn", NULL}},
 };
