@@ -182,6 +182,7 @@ TEST(an_operator_is_named_however_long)
 }
 
 static const char *spread_domain;
+static bool spread_looks; /* samples show the lines, one in each place */
 
 /* No place has half of it, and all of it lies in one. */
 static void fill_spread(struct builder *b, int64_t at)
@@ -192,13 +193,18 @@ static void fill_spread(struct builder *b, int64_t at)
         int64_t from = at + MS(3 * i), to = from + MS(2);
         build_range_in(b, spread_domain, name, 1, from, to);
         build_kernel(b, case_gemm, to, to + US(10), i < 2 ? US(990) : US(1990));
+        if (spread_looks)
+            look_at(b, stack_of(b, "/home/me/train.py", name, 5), from + MS(1));
     }
 }
 
 TEST(many_places_are_no_place_outside)
 {
-    for (int python = 0; python < 2; python++) {
+    enum { NEITHER, PYTHON, LOOKS, CASES };
+    for (int c = 0; c < CASES; c++) {
+        bool python = c == PYTHON;
         spread_domain = python ? "python" : "cpu_op";
+        spread_looks = c == LOOKS;
         const struct advice *a = case_advice(fill_spread);
         const struct outcome *o = case_outcome(a, "host-work");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
@@ -206,9 +212,10 @@ TEST(many_places_are_no_place_outside)
         ck_assert_msg(strstr(o->summary, "in 'part "), "%s", o->summary);
         case_does(o, ACTION_MOVE_HOST_WORK);
         case_said(o, CONDITION_SPREAD, true);
-        case_said(o, CONDITION_LINES_KNOWN, python);
+        case_said(o, CONDITION_LINES_KNOWN, c != NEITHER);
         ck_assert_int_eq((int)a->facts->health.python_functions, python ? 3 * CASE_STEPS : 0);
     }
+    spread_looks = false;
 }
 
 /* What is said to PyTorch's programs is not said to others'. */

@@ -208,7 +208,8 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
     r->conditions[CONDITION_IMAGES] =
         named && query_name_has(named, "image|Image|transforms|torchvision|PIL|resize|Resize|crop|"
                                        "cv2|augment|zoom|jpeg|pixel|normalize");
-    r->conditions[CONDITION_LINES_KNOWN] = f->health.python_functions > 0;
+    bool traced = f->health.python_functions > 0;
+    r->conditions[CONDITION_LINES_KNOWN] = traced || facts_lines(f, LINES_STEP)->count > 0;
     const struct line *compiler = compiles_at(f, t);
     if (compiler) {
         o->title = "Compile once, not anew for other values";
@@ -224,7 +225,7 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
         r->action = ACTION_FUSE_HOST_UPDATE;
     else if (t->compiled || ((t->brief || t->mostly) && is_compiled_already(f)))
         r->action = ACTION_COMPILE_TO_GRAPHS;
-    else if (t->brief && !r->conditions[CONDITION_LINES_KNOWN])
+    else if (t->brief && !traced)
         r->action = ACTION_RUN_LESS_BETWEEN_LAUNCHES; /* none of it can move */
     else
         r->conditions[CONDITION_SPREAD] = t->mostly != NULL;
