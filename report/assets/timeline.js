@@ -273,15 +273,15 @@ class Timeline {
     at(x, y) {
         const ns = this.ns(x), near = (this.view[1] - this.view[0]) / this.width * 2;
         const fixed = y < this.scrolled() + this.head, at = fixed ? y - this.scrolled() : y;
+        const stretch = this.unrecorded.at(ns), none = stretch >= 0 ? {unrecorded: stretch, ns} : null;
         if (at >= this.gapLine && at < this.gapLine + 15) {
             const g = this.data.gaps, i = upperBound(g.start, ns) - 1;
-            return i >= 0 && g.start[i] + g.length[i] >= ns ? {gap: i} : null;
+            return i >= 0 && g.start[i] + g.length[i] >= ns ? {gap: i} : none;
         }
         if (at >= this.findingLine && at < this.findingLine + 16) return this.findingAt(ns, near);
-        const gap = this.unrecorded.at(ns);
         const line = this.lines.findLast(l => at >= l.y && at < l.y + (l.label ? 15 : l.height + 2) &&
                                               (l.label || this.eventOn(l, ns, near)) && l.y < this.head === fixed);
-        if (!line) return gap >= 0 ? {unrecorded: gap, ns} : null;
+        if (!line) return none;
         return line.label ? {label: line.row, pin: !line.row.of && x >= 4 + 15 && x < 4 + 45} : this.eventOn(line, ns, near);
     }
 

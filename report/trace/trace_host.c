@@ -2,6 +2,7 @@
  * data loading, which may overlap; the profiler's own cost. */
 #include "report/trace/trace.h"
 
+#include "analyzer/facts/recorded.h"
 #include "report/words/text.h"
 #include "wire/spool_format.h"
 
@@ -94,16 +95,44 @@ static int write_thread(struct trace *c, uint32_t i)
     return 0;
 }
 
+/* What lies between two windows and begins before `until_ns`, from stretch *i on: slices among the
+ * steps, so that it does not look idle. */
+static void write_unrecorded(struct trace *c, int64_t pid, size_t *i, int64_t until_ns)
+{
+    const struct facts *f = c->a->facts;
+    for (; f->window_count && *i <= f->window_count; ++*i) {
+        struct unrecorded u = recorded_gap(f, *i, c->t->start_ns, c->t->end_ns);
+        char name[80] = "not recorded";
+        if (u.to_ns <= u.from_ns)
+            continue;
+        if (u.from_ns > until_ns)
+            return;
+        if (u.first_step)
+            snprintf(name, sizeof name, "not recorded: steps %lld to %lld", (long long)u.first_step,
+                     (long long)u.last_step);
+        trace_slice(c, &(struct slice){.cat = "gpuprof",
+                                       .name = name,
+                                       .pid = pid,
+                                       .tid = TID_STEPS,
+                                       .start_ns = u.from_ns,
+                                       .end_ns = u.to_ns - 1});
+        trace_slice_end(c, NULL);
+    }
+}
+
 static void write_steps(struct trace *c)
 {
     const struct steps *s = &c->a->facts->steps;
     if (s->count == 0 || s->source == STEPS_NONE || s->process >= c->t->process_count)
         return; /* the whole recording is not a step */
     int64_t pid = c->process_pid[s->process];
+    size_t gap = 0;
     trace_row(c, pid, TID_STEPS, LANE_OF_NOTES, "steps", 1);
     for (size_t i = 0; i < s->count; i++) {
         char name[40];
-        snprintf(name, sizeof name, "ProfilerStep#%zu", i);
+        write_unrecorded(c, pid, &gap, s->at[i].start_ns);
+        snprintf(name, sizeof name, "ProfilerStep#%lld",
+                 (long long)facts_step_number(c->a->facts, i) - 1);
         trace_slice(c, &(struct slice){.cat = "user_annotation",
                                        .name = name,
                                        .pid = pid,
@@ -113,6 +142,7 @@ static void write_steps(struct trace *c)
         c->to->flag(c->w, "used", s->at[i].used != 0);
         trace_slice_end(c, NULL);
     }
+    write_unrecorded(c, pid, &gap, INT64_MAX);
     trace_step_causes(c, pid);
 }
 

@@ -1,7 +1,7 @@
 /* A run that was not recorded as a whole: what was not recorded is hatched and says so, and never looks idle. */
 import assert from 'node:assert/strict';
 import test, {after, before} from 'node:test';
-import {launch, makeFiles, open} from './setup.mjs';
+import {axe, launch, makeFiles, open} from './setup.mjs';
 
 let files, browser;
 before(async () => {
@@ -155,6 +155,14 @@ test('the pointer is told what is known', async () => {
     await page.mouse.click(box.x + box.width / 2, box.y + box.height - 10);
     assert.match(await page.locator('#details').innerText(), /go to step (8|17), the nearest recorded one/);
     assert.match(await page.locator('#where').textContent(), /^The whole run, 24 steps, 16 of them recorded; in view 4\d\d ms, of which 16\d ms not recorded/);
+    assert.deepEqual(bad, []);
+    await close();
+});
+
+test('axe finds nothing to complain about beside a step that was not recorded', async () => {
+    const {page, bad, close} = await ready({bypassCSP: true});
+    await page.evaluate(() => window.gpuprofPage.openNumber(11));
+    assert.deepEqual(await axe(page, {contrast: true}), []);
     assert.deepEqual(bad, []);
     await close();
 });

@@ -4,6 +4,7 @@ recorded.
 
 usage: light.py BUILD
 """
+import json
 import os
 import sqlite3
 import sys
@@ -106,6 +107,16 @@ def enough(build, checks):
         checks.check(runs_on == (None if variables else 130001), f"CUPTI {what}: health says if it is on for nothing", str(runs_on))
         said = " ".join(done.stderr.replace("\ngpuprof:", "").split())
         checks.check("in full steps 1 to" in said and "later, " in said, f"CUPTI {what}: the summary says which steps", done.stderr)
+        trace = build.path("enough.json")
+        build.run([build.gpuprof, "export", "-f", "-o", trace, profile])
+        with open(trace, encoding="utf-8") as f:
+            marks = [e["name"] for e in json.load(f)["traceEvents"] if e.get("name", "").startswith(("ProfilerStep#", "not recorded: "))]
+        between = [m for m in marks if m.startswith("not")]
+        first = windows[1][0]
+        checks.check(f"not recorded: steps {int(between[0].split()[3])} to {first - 1}" == between[0] and f"ProfilerStep#{first - 1}" in marks,
+                     f"CUPTI {what}: an exported trace says what was not recorded", f"{between}, {windows}")
+        lint = build.run([build.gpuprof, "lint-trace", trace])
+        checks.check(lint.returncode == 0, f"CUPTI {what}: ... and is a good trace", lint.stdout + lint.stderr)
         wrong = consistent.asked(build.gpuprof, [profile], build.path("enough.html"))
         checks.check(wrong == [], f"CUPTI {what}: text, page, Markdown and JSON agree", str(wrong))
         of_all, of_some = convolutions(full), convolutions(profile)
