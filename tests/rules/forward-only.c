@@ -48,6 +48,40 @@ TEST(test_forward_only)
     ck_assert_str_eq(o->remedy.object.place, "train.py:9");
 }
 
+/* A network that a loss compares with goes over the same picture again, and over others with a backward
+ * pass: the call for that picture is named, not the line of its layers. */
+TEST(same_input_beside_others)
+{
+    static const struct {
+        const char *frozen, *place;
+        bool kept;
+    } cases[] = {{"encoder (Encoder), same input at train.py:50", "train.py:50", true},
+                 {"encoder (Encoder) at train.py:50", "train.py:9", false},
+                 {"other (Other), same input at train.py:50", "train.py:9", false}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct builder b = build_start();
+        int64_t layer = line_in(&b, "encoder.0 (Linear)", "Encoder.forward", 9);
+        int64_t last = line_in(&b, "encoder.1 (Linear)", "Encoder.forward", 10);
+        build_meta(&b, "torch.version", "2.14.1");
+        build_meta(&b, "torch.modules.frozen", cases[c].frozen);
+        launches_have_lines(&b, MS(100), MS(100 + 10 * CASE_STEPS) - 1);
+        for (int i = 0; i < CASE_STEPS; i++) {
+            int64_t at = MS(100 + 10 * i);
+            launch_from(&b, SPOOL_LINE_OWN, layer, at);
+            build_kernel(&b, case_gemm, at + US(10), at + US(20), MS(4));
+            launch_from(&b, SPOOL_LINE_OWN, last, at + US(30));
+            build_kernel(&b, case_gemm, at + US(40), at + MS(4.1), MS(2));
+            launch_from(&b, SPOOL_LINE_FORWARD, last, at + US(50));
+            build_kernel(&b, case_gemm, at + US(60), at + MS(6.2), MS(3));
+            build_range(&b, "step", at, at + MS(10));
+        }
+        const struct outcome *o = case_verdict(build_analyze(&b), "forward-only", RULE_FIRES);
+        ck_assert_str_eq(o->remedy.object.place, cases[c].place);
+        case_said(o, CONDITION_SAME_INPUT, cases[c].kept);
+        case_said(o, CONDITION_FROZEN, cases[c].kept);
+    }
+}
+
 TEST(test_what_learns)
 {
     struct builder b = loop(NULL, true);

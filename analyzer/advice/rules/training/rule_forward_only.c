@@ -167,6 +167,21 @@ static bool belongs(const struct pass *p, uint32_t op, uint32_t at, uint32_t mos
     return at == most || (p->function && aside(&p->lines[at]) && same_function(p, at, most));
 }
 
+/* True if most of the line's work is that of the module, which gets the same tensors again: its other
+ * calls may have a backward pass. */
+static bool is_same_again(struct pass *p, const struct query_module *m, uint32_t line)
+{
+    int64_t in = 0, all = 0;
+    for (uint32_t i = 0; m->same_input && i < p->f->tl->op_count; i++) {
+        if (line_of(p, i) != line)
+            continue;
+        const struct op *o = &p->f->tl->ops[i];
+        all += o->end_ns - o->start_ns;
+        in += query_in_module(p->f, m, i) ? o->end_ns - o->start_ns : 0;
+    }
+    return all > 0 && in * 2 > all;
+}
+
 /* Marks the work of the frozen module, if it has no backward pass, else that of the largest line
  * without one, or of a function. *most: that line, TL_NONE for the module. False: there is none. */
 static bool mark(struct pass *p, uint32_t *most)
@@ -176,9 +191,12 @@ static bool mark(struct pass *p, uint32_t *most)
     *most = module ? TL_NONE : largest(p);
     if (!module) {
         uint32_t function = largest_function(p, &ns);
+        struct query_module frozen = p->frozen;
         p->frozen = (struct query_module){.name = ""};
         p->function = function != TL_NONE && (*most == TL_NONE || ns > p->lines[*most].own_ns);
         *most = p->function ? function : *most;
+        if (*most != TL_NONE && !p->function && is_same_again(p, &frozen, *most))
+            p->frozen = frozen;
     }
     for (uint32_t i = 0; i < p->f->tl->op_count && (module || *most != TL_NONE); i++) {
         uint32_t at = line_of(p, i);
@@ -256,7 +274,7 @@ static void check_forward_only(const struct facts *f, struct arena *arena, struc
     int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns);
     if (cost * QUERY_SOME < f->step_ns)
         return;
-    const char *place = most == TL_NONE ? p.frozen.place : place_of(f, most);
+    const char *place = p.frozen.name[0] ? p.frozen.place : place_of(f, most);
     outcome_evidence_per(o, "its GPU time", ms(per_step(f, ops.busy_ns)), "ms",
                          "SELECT * FROM line_gpu_time LIMIT 20");
     outcome_evidence_per(o, "its launches", (double)each_step(f, ops.count), "count", NULL);
