@@ -247,6 +247,11 @@ const struct dialect dialect_pytorch = {
                 "{@package}x.to(device, non_blocking=True) for what comes from pinned memory "
                 "(DataLoader(pin_memory=True)): without it each copy to the GPU waits for all that "
                 "was queued before",
+            [ACTION_UPLOAD_BATCHES] =
+                "return the samples on the CPU, and copy the batch that the loader makes of them: "
+                "x = x.to(device, non_blocking=True) in the loop, with "
+                "DataLoader(pin_memory=True): "
+                "now each sample has a copy of its own, which waits for all that was queued before",
             [ACTION_LET_STREAMS_WAIT] =
                 "{@package}the program reads nothing back, so the cause is "
                 "torch.cuda.synchronize(), stream.synchronize() or a copy to the GPU without "

@@ -41,6 +41,12 @@ const char *query_wait_line(const struct facts *f, struct arena *arena)
              : NULL;
 }
 
+bool query_waits_in_loader(const struct facts *f)
+{
+    const struct line *l = most_of(f, LINES_WAITS);
+    return l && l->loads;
+}
+
 const char *query_worker_line(const struct facts *f, struct arena *arena)
 {
     const struct line *l = most_of(f, LINES_WORKERS);

@@ -13,6 +13,8 @@ const char *query_line_text(const struct facts *f, struct arena *arena, uint32_t
 /* The line that waits longest for the GPU, "Loop.read() train.py:12"; NULL: no line has
  * QUERY_LINE_SHARE of the waits, or no samples. */
 const char *query_wait_line(const struct facts *f, struct arena *arena);
+/* True if that line runs inside PyTorch's loader, which asks a dataset for its samples. */
+bool query_waits_in_loader(const struct facts *f);
 /* "Data.__getitem__() data.py:17, in numpy.load (computes), 95 % of it": the line where a loader's
  * workers spend most time; "" if not known. */
 const char *query_worker_line(const struct facts *f, struct arena *arena);

@@ -68,6 +68,7 @@
     X(READ_RARELY, "read_rarely", WAIT_LESS, "sync_every=100")                                     \
     X(REMOVE_SYNCHRONIZE, "remove_synchronize", WAIT_LESS, "sync_every=100")                       \
     X(UPLOAD_WITHOUT_WAITING, "upload_without_waiting", WAIT_LESS, "non_blocking=1")               \
+    X(UPLOAD_BATCHES, "upload_batches", WAIT_LESS, NULL)                                           \
     X(LET_STREAMS_WAIT, "let_streams_wait", WAIT_LESS, "sync_every=100")                           \
     X(READ_TIMES_ONCE, "read_times_once", WAIT_LESS, NULL)                                         \
     X(CHOOSE_ACTIONS_TOGETHER, "choose_actions_together", WAIT_LESS, NULL)                         \

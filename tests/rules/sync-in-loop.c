@@ -306,6 +306,41 @@ static void fill_upload(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(8), at + MS(8) + US(20), MS(1.9));
 }
 
+/* A dataset copies its samples to the GPU, one after another, or a function that puts them together copies the batch. */
+static int64_t copying;
+static int uploads;
+
+static void fill_uploads(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(20), MS(2.5));
+    for (int i = 0; i < uploads; i++) {
+        int64_t t = at + US(100) + MS(3) / uploads * i, wait = MS(2.9) / uploads;
+        build_range(b, "aten::copy_", t - US(5), t + wait + US(5));
+        build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 4096, t, US(5),
+                   at + MS(3) + US(30), US(2));
+        build_sync(b, t + US(6), wait - US(10));
+        look_at(b, copying, t + wait / 2);
+    }
+    build_kernel(b, case_gemm, at + MS(8), at + MS(8) + US(20), MS(1.9));
+}
+
+TEST(samples_are_copied_one_by_one)
+{
+    for (uploads = 1; uploads <= 8; uploads *= 8) {
+        struct builder b = build_start();
+        int64_t line = stack_of(&b, "/home/me/train.py", "main", 20),
+                next = stack_below(
+                    &b, line, "/x/lib/python3.11/site-packages/torch/utils/data/_utils/fetch.py",
+                    "fetch", 52);
+        copying = stack_below(&b, next, "/home/me/data.py",
+                              uploads > 1 ? "Text.__getitem__" : "collate", 9);
+        build_meta(&b, "framework", "pytorch");
+        case_loop(&b, fill_uploads);
+        const struct outcome *o = case_verdict(build_analyze(&b), "sync-in-loop", RULE_FIRES);
+        case_does(o, uploads > 1 ? ACTION_UPLOAD_BATCHES : ACTION_UPLOAD_WITHOUT_WAITING);
+    }
+}
+
 TEST(test_a_wait_behind_a_copy_to_the_gpu)
 {
     step_number = 0;

@@ -129,6 +129,12 @@ static void advise_for_timing(struct outcome *o)
 
 /* Chooses the remedy for the most frequent cause of waiting, or a general one if the cause is not
  * known. */
+/* True if the host waits so often that its lead is lost again and again, with a core or without. */
+static bool often(const struct facts *f, const struct syncs *s)
+{
+    return s->count >= RULES_WAITS_OFTEN * (int64_t)f->steps.used;
+}
+
 static void advise(const struct facts *f, struct arena *arena, struct outcome *o,
                    const struct query_waits *w, const struct syncs *s)
 {
@@ -145,6 +151,8 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
         o->remedy.action = ACTION_LET_STREAMS_WAIT;
     if (by_cause[w->most])
         o->remedy.action = by_cause[w->most];
+    if (w->most == WAIT_UPLOAD && query_waits_in_loader(f) && often(f, s)) /* each sample's */
+        o->remedy.action = ACTION_UPLOAD_BATCHES;
     if (reads && w->most == WAIT_OTHER && timeline_meta(f->tl, FACT_TORCH_VERSION))
         o->remedy.action = ACTION_FIND_WAIT; /* the hook would have seen a tensor being read */
 }
@@ -196,12 +204,6 @@ static const bool *not_these(const struct facts *f, struct arena *arena, const b
 static bool crowded(const struct facts *f, int64_t idle)
 {
     return query_lack_of_core_dominates(f) && f->host.starved_ns >= idle;
-}
-
-/* True if the host waits so often that its lead is lost again and again, with a core or without. */
-static bool often(const struct facts *f, const struct syncs *s)
-{
-    return s->count >= RULES_WAITS_OFTEN * (int64_t)f->steps.used;
 }
 
 /* Returns true if the idle time after a wait has another cause: the training thread had no core at
