@@ -262,7 +262,8 @@ bool cupti_buffers_merge(uint32_t i, size_t valid)
     atomic_store_explicit((_Atomic uint32_t *)from, 0,
                           /* After a kill here the records are read only once. */
                           memory_order_release);
-    memset(from, 0, valid);
+    /* cupti_buffers_pending() may look at the first word meanwhile */
+    memset(from + sizeof(uint32_t), 0, valid - sizeof(uint32_t));
     gathered += valid;
     atomic_store_explicit(&spool_descs()[i].valid_bytes, 0, memory_order_relaxed);
     atomic_store_explicit(&spool_descs()[i].state, SPOOL_FREE, memory_order_release);
