@@ -248,3 +248,32 @@ TEST(test_no_warm_up)
     case_verdict(case_advice(fill_allocates), "warm-up", RULE_SILENT);
     case_cannot_tell(case_busy, "kernels,ranges", "warm-up");
 }
+
+/* Long calls of a recording that begins with a later step are no start-up. */
+TEST(test_later_steps)
+{
+    for (int first = 3; first <= 112; first += 109) {
+        struct builder b = build_start();
+        int64_t at = MS(100);
+        for (int i = 0; i < 20; i++, at += MS(14)) {
+            bool slow = i == 3 || i == 5;
+            if (slow)
+                build_api(&b, i == 3 ? "cudaMalloc" : "cudaHostAlloc", at, MS(8));
+            int64_t work = at + (slow ? MS(8) : 0);
+            build_kernel(&b, case_gemm, work, work + US(10), slow ? US(5900) : US(13900));
+            build_range(&b, "step", at, at + MS(14));
+        }
+        struct row_recorded r = {.id = 1,
+                                 .process = 1,
+                                 .start_ns = MS(100),
+                                 .end_ns = at,
+                                 .gpu_start_ns = MS(100),
+                                 .gpu_end_ns = at,
+                                 .first_step = first};
+        build_put(&b, ROW_RECORDED, &r);
+        struct row_step_block block = {
+            .id = 1, .process = 1, .first_step = 1, .steps = 1000, .end_ns = MS(10000)};
+        build_put(&b, ROW_STEP_BLOCK, &block);
+        case_verdict(build_analyze(&b), "warm-up", first > 10 ? RULE_SILENT : RULE_FIRES);
+    }
+}

@@ -127,6 +127,13 @@ static void evidence(const struct facts *f, struct outcome *o, const struct quer
         outcome_evidence(o, "GPU idle before freshly compiled code", ms(w->compile_ns), "ms", NULL);
 }
 
+/* True if the recording begins with a later step: what takes long there is no start-up. A CUDA call
+ * takes milliseconds as well where its thread lacks a core. */
+static bool begins_later(const struct facts *f)
+{
+    return f->window_count && f->windows[0].number > RULES_STARTED_STEPS;
+}
+
 static void check_warm_up(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_warm w = query_warm_up(f);
@@ -135,6 +142,11 @@ static void check_warm_up(const struct facts *f, struct arena *arena, struct out
     if (each * (analysis_of_window(f) ? QUERY_SOME : QUERY_WORTH) <
         f->step_ns) /* a window may contain one set-up */
         return;
+    if (begins_later(f)) {
+        o->why = arena_printf(arena, "the recording begins with step %lld, behind the start",
+                              (long long)f->windows[0].number);
+        return;
+    }
     evidence(f, o, &w);
     outcome_fires(o, each, summary(f, arena, &w));
     bool ends = 2 * w.down_ns > w.ns;
