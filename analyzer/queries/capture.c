@@ -96,6 +96,22 @@ static size_t collect_marks(const struct facts *f, struct mark *m)
     return n;
 }
 
+/* Sums over stretches of launches without a call that stops a capture. */
+struct stretches {
+    size_t all;               /* launches */
+    size_t covered;           /* in each step's longest stretch */
+    size_t pieces, in_pieces; /* stretches that are worth a graph each, and their launches */
+};
+
+/* A stretch of `run` launches ends. */
+static void end_stretch(struct stretches *s, size_t run, size_t *best)
+{
+    bool worth = run >= QUERY_PIECE_LAUNCHES;
+    s->pieces += worth;
+    s->in_pieces += worth ? run : 0;
+    *best = run > *best ? run : *best;
+}
+
 /* Finds each step's longest stretch of launches without such a call, and their share of all
  * launches. -1: out of memory. */
 static int regions(const struct facts *f, struct query_capture *s)
@@ -103,27 +119,31 @@ static int regions(const struct facts *f, struct query_capture *s)
     struct mark *m = malloc((f->tl->api_count + 1) * sizeof *m);
     if (!m)
         return -1;
-    size_t n = collect_marks(f, m), all = 0, covered = 0, best = 0, run = 0;
+    size_t n = collect_marks(f, m), best = 0, run = 0;
+    struct stretches sum = {0};
     qsort(m, n, sizeof *m, by_time);
     for (size_t i = 0; i < n; i++) {
-        if (i && m[i].step != m[i - 1].step) {
-            covered += best;
-            best = run = 0;
-        }
-        if (m[i].stops) {
-            bool amid = run && i + 1 < n && m[i + 1].step == m[i].step;
-            if (amid && s->interrupter == TL_NONE)
-                s->interrupter = m[i].api;
+        bool next = i && m[i].step != m[i - 1].step;
+        bool amid = !next && run && m[i].stops && i + 1 < n && m[i + 1].step == m[i].step;
+        if (amid && s->interrupter == TL_NONE)
+            s->interrupter = m[i].api;
+        if (next || m[i].stops) {
+            end_stretch(&sum, run, &best);
             run = 0;
-            continue;
         }
-        all++;
-        run++;
-        best = run > best ? run : best;
+        if (next) {
+            sum.covered += best;
+            best = 0;
+        }
+        sum.all += !m[i].stops;
+        run += !m[i].stops;
     }
-    covered += best;
-    s->region = each_step(f, (int64_t)covered);
-    s->region_pct = all ? 100.0 * (double)covered / (double)all : 100;
+    end_stretch(&sum, run, &best);
+    sum.covered += best;
+    s->region = each_step(f, (int64_t)sum.covered);
+    s->region_pct = sum.all ? 100.0 * (double)sum.covered / (double)sum.all : 100;
+    s->pieces = each_step(f, (int64_t)sum.pieces);
+    s->pieces_pct = sum.all ? 100.0 * (double)sum.in_pieces / (double)sum.all : 100;
     free(m);
     return 0;
 }

@@ -13,6 +13,8 @@ struct query_capture {
     double region_pct;    /* per cent of the launches that lie in each step's
                              longest uninterrupted stretch */
     int64_t region;       /* number of launches in that stretch, per step */
+    double pieces_pct;    /* per cent of the launches in stretches that are worth a graph each */
+    int64_t pieces;       /* number of such stretches per step */
     uint32_t interrupter; /* index of a call that interrupts launches; TL_NONE: none */
 };
 

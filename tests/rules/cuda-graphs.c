@@ -126,6 +126,11 @@ static void fill_wait_inside(struct builder *b, int64_t at)
     launches(b, at, "cudaStreamSynchronize", 80);
 }
 
+static void fill_waits_in_thirds(struct builder *b, int64_t at)
+{
+    launches(b, at, "cudaStreamSynchronize", 34);
+}
+
 static void fill_one_wait(struct builder *b, int64_t at)
 {
     launches(b, at, "cudaStreamSynchronize", 100);
@@ -198,6 +203,18 @@ TEST(test_a_wait_at_the_end_is_outside_of_the_capture)
     ck_assert_double_eq_tol(
         evidence(case_outcome(a, "cuda-graphs"), "one capture can contain")->value, 100, 0.01);
     ck_assert_ptr_null(strstr(case_outcome(a, "cuda-graphs")->summary, "cannot hold"));
+}
+
+/* The step in three parts, of which none has half of the launches: a graph for each. */
+TEST(parts_between_waits_can_be_a_graph_each)
+{
+    const struct outcome *o = case_outcome(case_advice(fill_waits_in_thirds), "cuda-graphs");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_ptr_nonnull(strstr(
+        o->summary, "cannot hold cudaStreamSynchronize: 3 parts between such calls have 100 % of"));
+    ck_assert(o->upper_bound && o->saves_low_ns == 0);
+    ck_assert_double_eq_tol(evidence(o, "one capture can contain")->value, 34, 0.01);
+    ck_assert_double_eq_tol(evidence(o, "several captures can contain")->value, 100, 0.01);
 }
 
 TEST(a_wait_inside_is_named_though_it_costs_little)

@@ -28,8 +28,8 @@ static int64_t claimed_elsewhere(const struct facts *f, struct arena *arena)
 }
 
 /* Returns the idle time that a graph may remove, in ns per step: waits for launches, short pauses
- * of the host, and the delays between queued kernels. A capture removes pauses only in the part of
- * the step that it can contain. */
+ * of the host, and the delays between queued kernels. Captures remove pauses only in the parts of
+ * the step that they can contain. */
 static int64_t goes_with_launches(const struct facts *f, const struct query_capture *s)
 {
     bool crowded = query_pauses_may_lack_core(f);
@@ -42,7 +42,8 @@ static int64_t goes_with_launches(const struct facts *f, const struct query_capt
         short_ns += crowded || host < QUERY_OWN_WORK_NS ? host : 0;
         queued += start <= QUERY_QUEUED_START_NS ? start : 0;
     }
-    int64_t pauses = (int64_t)((double)per_step(f, short_ns) * s->region_pct / 100);
+    double inside = s->pieces_pct > s->region_pct ? s->pieces_pct : s->region_pct;
+    int64_t pauses = (int64_t)((double)per_step(f, short_ns) * inside / 100);
     return f->breakdown_ns[PART_IDLE_LAUNCH] + pauses + per_step(f, queued);
 }
 
@@ -88,7 +89,8 @@ static const char *obstacle(const struct facts *f, struct arena *arena,
             "the steps differ (only %zu of %zu launch the same kernels on the same grids), and a "
             "graph needs the same work in every step: fix the shapes first",
             s->alike, s->steps);
-    if (s->region_pct < RULES_REGION_PCT && s->interrupter != TL_NONE)
+    if (s->region_pct < RULES_REGION_PCT && s->pieces_pct < RULES_REGION_PCT &&
+        s->interrupter != TL_NONE)
         return arena_printf(
             arena,
             "%s occurs between the launches, and a graph cannot capture it: the longest part "
@@ -114,6 +116,8 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
         outcome_evidence(o, "steps that launch the same",
                          100.0 * (double)s->alike / (double)s->steps, "%", NULL);
     outcome_evidence(o, "launches that one capture can contain", s->region_pct, "%", NULL);
+    if (s->region_pct < RULES_REGION_PCT)
+        outcome_evidence(o, "launches that several captures can contain", s->pieces_pct, "%", NULL);
 }
 
 /* For PyTorch the edit also gets the work that a capture of the model alone leaves outside. */
@@ -155,11 +159,18 @@ static const char *interrupted(const struct facts *f, struct arena *arena,
     const char *runs = query_wait_operator(f->tl, s->interrupter, &launch);
     const char *line = outcome_caller(f->tl, s->interrupter);
     line = line ? line : outcome_caller(f->tl, launch);
-    return arena_printf(arena,
-                        "; a graph cannot hold %s%s%s%s%s: the longest part without it has %.0f %% "
-                        "of the launches",
+    const char *parts =
+        s->region_pct < RULES_REGION_PCT
+            ? arena_printf(arena,
+                           "%lld parts between such calls have %.0f %% of the launches, and can be "
+                           "a graph each",
+                           (long long)s->pieces, s->pieces_pct)
+            : arena_printf(arena, "the longest part without it has %.0f %% of the launches",
+                           s->region_pct);
+    return arena_printf(arena, "; a graph cannot hold %s%s%s%s%s: %s",
                         tl_text(f->tl, f->tl->apis[s->interrupter].name), runs ? " behind " : "",
-                        runs ? runs : "", line ? ", at " : "", line ? line : "", s->region_pct);
+                        runs ? runs : "", line ? ", at " : "", line ? line : "",
+                        parts ? parts : "");
 }
 
 /* Names the cause in one sentence. The saving may be larger than that cause: a host that needs less
@@ -267,6 +278,8 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
     o->error_class = query_lack_of_core_dominates(f) ? ERROR_RERUN_DECIDES : ERROR_STRUCTURAL;
     o->edit = graph_edit(f, arena);
     spare_shards(f, o);
+    if (s.region_pct < RULES_REGION_PCT && s.interrupter != TL_NONE)
+        o->edit.best_case = true; /* how many of the parts become graphs is not known */
     if (analysis_of_window(f))
         launch_fewer(o, s.region_pct);
     o->most_ns = goes_with_launches(f, &s);
@@ -297,8 +310,10 @@ const struct rule rule_cuda_graphs = {
         "the bottleneck now, a graph comes behind the changes that shorten its work, if the "
         "replay finds that launches would then set the pace. gpuprof does "
         "not advise a graph of fewer than eight launches; nor if kernels or grids change from "
-        "step to step; if a wait for the GPU, an allocation or a copy of pageable memory occurs "
-        "between the launches; if the program already uses graphs; or if the launching thread "
+        "step to step; if waits for the GPU, allocations and copies of pageable memory leave less "
+        "than half of the launches in one part or in parts of 32 and more; if the program already "
+        "uses "
+        "graphs; or if the launching thread "
         "lacks a core, and needs no more processor time than the GPU is busy.",
     .remedy = {.action = ACTION_LAUNCH_AS_GRAPH},
     .one_launch = true,
