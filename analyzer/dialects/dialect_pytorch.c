@@ -65,6 +65,13 @@ const struct dialect dialect_pytorch = {
                 "and store the result (np.load(mmap_mode='r'), webdataset, memory-mapped Arrow); "
                 "keep files open in each worker instead of opening one per sample; augment on the "
                 "GPU, on whole batches (torchvision.transforms.v2, nvjpeg, DALI)",
+            [ACTION_TAKE_BATCH_AT_ONCE] =
+                "index the tensors once a batch: x[i], y[i] with i = torch.randperm(len(x), "
+                "device=x.device)[k:k + batch]; or DataLoader(dataset, "
+                "sampler=BatchSampler(RandomSampler(dataset), batch, False), batch_size=None), "
+                "which asks a TensorDataset once for all of them; what the data set computes on "
+                "the "
+                "GPU for each sample, compute in the loop for the whole batch",
             [ACTION_OPEN_DATA_ONCE] =
                 "{?place:{place}: }what __iter__ does before its first sample comes again with "
                 "each "

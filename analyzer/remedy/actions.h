@@ -22,6 +22,7 @@
     X(GET_CORES, "get_cores", FREE_CORES_FOR_WORKERS, NULL)                                        \
     X(USE_CORES_GIVEN, "use_cores_given", FREE_CORES_FOR_WORKERS, NULL)                            \
     X(MAKE_SAMPLES_CHEAPER, "make_samples_cheaper", MAKE_SAMPLES_CHEAPER, NULL)                    \
+    X(TAKE_BATCH_AT_ONCE, "take_batch_at_once", MAKE_SAMPLES_CHEAPER, NULL)                        \
     X(OPEN_DATA_ONCE, "open_data_once", MAKE_SAMPLES_CHEAPER, NULL)                                \
     X(USE_FASTER_STORAGE, "use_faster_storage", USE_FASTER_STORAGE, NULL)                          \
     X(KEEP_WORKERS, "keep_workers", KEEP_WORKERS,                                                  \

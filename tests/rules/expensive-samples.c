@@ -1,5 +1,6 @@
 /* Cases of the rule expensive-samples: when it fires, when it is silent, and when it cannot tell.
  * No trainer plants it: it names lines of a dataset in Python. */
+#include "tests/rules/feed.h"
 #include "tests/rules/loading.h"
 #include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"
@@ -24,4 +25,48 @@ TEST(test_expensive_samples)
     case_verdict(a, "expensive-samples", RULE_SILENT);
     a = looped(&b, -1, true);
     case_verdict(a, "expensive-samples", RULE_CANNOT_TELL);
+}
+
+/* The data set's samples lie on the GPU, and the loader takes them one by one: a batch costs calls. A function that
+ * makes a whole batch on the GPU is something else, and so is a copy. */
+TEST(samples_that_lie_on_the_gpu)
+{
+    static const struct {
+        const char *file, *function;
+        bool kernel;
+        enum verdict verdict;
+    } cases[] = {
+        {"torch/utils/data/dataset.py", "TensorDataset.__getitem__", true, RULE_FIRES},
+        {"torch/utils/data/_utils/collate.py", "collate_tensor_fn", true, RULE_FIRES},
+        {"torch/utils/data/_utils/collate.py", "collate_tensor_fn", false, RULE_SILENT},
+        {"kornia/crop.py", "crop", true, RULE_SILENT},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct builder b = build_start();
+        char file[128];
+        snprintf(file, sizeof file, "/x/lib/python3.11/site-packages/%s", cases[c].file);
+        int64_t line = stack_below(&b, stack_of(&b, "/home/me/train.py", "main", 13), file,
+                                   cases[c].function, 208);
+        build_meta(&b, "usable_cores", "4");
+        build_meta(&b, "torch.loader", "DataLoader(num_workers=0)");
+        for (int i = 0; i < CASE_STEPS; i++) {
+            double at = 100 + 10 * i;
+            build_range_at(&b, "gpuprof.step", 0, MS(at), MS(at + 10));
+            build_range_at(&b, "data.wait", 1, MS(at), MS(at + 6));
+            span_of(&b, SPOOL_LOADER_FETCH, 1, -1, 1, at, 5.9, 5.9);
+            span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 1, at, 6, -1);
+            if (cases[c].kernel)
+                build_kernel(&b, "cat", MS(at + 5.7), MS(at + 5.71), US(5));
+            else
+                build_copy(&b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, false, 4096, MS(at + 5.7),
+                           US(5), MS(at + 5.71), US(5));
+            build_kernel(&b, "gemm", MS(at + 6.03), MS(at + 6.04), MS(3));
+            for (int k = 0; k < 5; k++)
+                look_at(&b, line, MS(at + k + 0.5));
+        }
+        const struct outcome *o =
+            case_verdict(build_analyze(&b), "expensive-samples", cases[c].verdict);
+        if (cases[c].verdict == RULE_FIRES)
+            case_does(o, ACTION_TAKE_BATCH_AT_ONCE);
+    }
 }

@@ -26,14 +26,15 @@ static size_t own_batches(const struct facts *f, const struct row_loader **at)
     return n;
 }
 
-double query_launches_of_batch(const struct facts *f, struct arena *arena)
+double query_launches_of_batch(const struct facts *f, struct arena *arena, bool computes)
 {
     const struct timeline *t = f->tl;
     const struct row_loader **at = arena_array(arena, t->loader_count + 1, sizeof *at);
     size_t n = at ? own_batches(f, at) : 0, launches = 0;
     for (uint32_t i = 0; n && i < t->op_count; i++) {
         const struct api *call = t->ops[i].api == TL_NONE ? NULL : &t->apis[t->ops[i].api];
-        if (!call || call->thread != f->steps.main_thread)
+        if (!call || call->thread != f->steps.main_thread ||
+            (computes && t->ops[i].kind != OP_KERNEL))
             continue;
         size_t low = 0, high = n;
         while (low < high) {

@@ -5,8 +5,8 @@
 #include "analyzer/queries/query.h"
 
 /* Kernels, copies and fills that the training thread launches for a batch while its loader makes that,
- * on average over its batches; 0: none, or no batch of its own was recorded. Cost: a pass over loader
- * rows, one over operations. */
-double query_launches_of_batch(const struct facts *f, struct arena *arena);
+ * on average over its batches; `computes`: kernels alone. 0: none, or no batch of its own was recorded.
+ * Cost: a pass over loader rows, one over operations. */
+double query_launches_of_batch(const struct facts *f, struct arena *arena, bool computes);
 
 #endif

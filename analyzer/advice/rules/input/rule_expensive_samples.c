@@ -6,9 +6,12 @@
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/input/delivery.h"
 #include "analyzer/queries/input/loader.h"
+#include "analyzer/queries/input/made_on_gpu.h"
+#include "base/str.h"
 #include "wire/fact_keys.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Per step. */
 struct cost {
@@ -103,9 +106,45 @@ static void fire_by_waits(const struct facts *f, struct arena *arena, struct out
                                scope_words(f)->per, lack));
 }
 
+/* True if the loop waits in a line that asks a data set for its samples, one after another, or puts
+ * them together, and kernels run for that: the samples lie on the GPU, or are made there. What takes
+ * the time is the number of calls. */
+static bool works_on_gpu(const struct facts *f, struct arena *arena, struct cost *c)
+{
+    if (f->on_cpu || c->wait_ns * RULES_AWAITED < f->step_ns ||
+        query_launches_of_batch(f, arena, true) < 1)
+        return false;
+    find_lines(f, arena, c);
+    const struct line *l = c->line;
+    return l && (str_ends_with(l->called, ".__getitem__") || strstr(l->called, "collate") ||
+                 str_ends_with(l->function, "__getitem__"));
+}
+
+static void fire_on_gpu(const struct facts *f, struct arena *arena, struct outcome *o,
+                        const struct cost *c)
+{
+    outcome_evidence_idle(o, f, "GPU idle for input", ms(c->wait_ns), PART_IDLE_INPUT);
+    outcome_evidence(o, "launches of a batch, in the training thread",
+                     query_launches_of_batch(f, arena, false), "count", NULL);
+    o->title = "Take all samples of a batch in one call";
+    o->remedy.action = ACTION_TAKE_BATCH_AT_ONCE;
+    o->remedy.object.place = c->line ? c->line->place : NULL;
+    o->error_class = ERROR_RERUN_DECIDES;
+    outcome_fires(o, c->wait_ns,
+                  arena_printf(arena,
+                               "the data set works on the GPU, sample by sample, in the training "
+                               "thread: the GPU waits %s of %s %s for its batches%s%s",
+                               time_text(arena, c->wait_ns), time_text(arena, f->step_ns),
+                               scope_words(f)->per, *c->where ? "; most of it: " : "", c->where));
+}
+
 static void check_expensive_samples(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct cost c = cost_of(f);
+    if (works_on_gpu(f, arena, &c)) {
+        fire_on_gpu(f, arena, o, &c);
+        return;
+    }
     double lack = c.cpu_ns <= 0 && f->host.usable_cores <= 0 ? query_workers_lack(f) : 0;
     if (lack >= RULES_WORKERS_LACK) {
         fire_by_waits(f, arena, o, &c, lack);
@@ -143,7 +182,8 @@ const struct rule rule_expensive_samples = {
     .looks_for =
         "A loop that waits for batches which all usable cores together cannot make as fast "
         "as it takes them, by the CPU time of a batch; and the lines where that is spent. In a "
-        "profiler's trace: one that waits for workers for nine tenths of the step.",
+        "profiler's trace: one that waits for workers for nine tenths of the step. Or one whose "
+        "data set works on the GPU in the training thread.",
     .doc = "Files that are opened, unpacked or decoded anew for each sample, tokenizers and "
            "augmentation fill the cores; more workers then only share them. What does not change "
            "can be done once, before training; files can stay open, or be mapped into memory. The "

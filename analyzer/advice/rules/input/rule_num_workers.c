@@ -71,7 +71,7 @@ static struct need need_of(const struct facts *facts, double starved_pct)
 static const char *no_use(const struct facts *facts, struct arena *arena, const struct need *f)
 {
     int cores = facts->host.usable_cores, carried = f->carried > 0 ? f->carried : cores;
-    double launches = f->have > 0 ? 0 : query_launches_of_batch(facts, arena);
+    double launches = f->have > 0 ? 0 : query_launches_of_batch(facts, arena, false);
     if (launches >= 1)
         return arena_printf(
             arena,
