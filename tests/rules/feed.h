@@ -116,4 +116,13 @@ static inline struct builder feed_loop(const struct program *p)
     return b;
 }
 
+/* A step of 10 ms that begins at `at` ms: the training thread makes its batch in the first six. */
+static inline void batch_in_thread(struct builder *b, double at)
+{
+    build_range_at(b, "gpuprof.step", 0, MS(at), MS(at + 10));
+    build_range_at(b, "data.wait", 1, MS(at), MS(at + 6));
+    span_of(b, SPOOL_LOADER_FETCH, 1, -1, 1, at, 5.9, 5.9);
+    span_of(b, SPOOL_LOADER_WAIT, 1, -1, 1, at, 6, -1);
+}
+
 #endif

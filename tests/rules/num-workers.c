@@ -77,10 +77,7 @@ TEST(samples_that_are_made_on_the_gpu)
         build_meta(&b, "torch.loader", "DataLoader(num_workers=0)");
         for (int i = 0; i < CASE_STEPS; i++) {
             double at = 100 + 10 * i;
-            build_range_at(&b, "gpuprof.step", 0, MS(at), MS(at + 10));
-            build_range_at(&b, "data.wait", 1, MS(at), MS(at + 6));
-            span_of(&b, SPOOL_LOADER_FETCH, 1, -1, 1, at, 5.9, 5.9);
-            span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 1, at, 6, -1);
+            batch_in_thread(&b, at);
             build_kernel(&b, "crop", MS(on_gpu ? at + 3 : at + 6.01),
                          MS(on_gpu ? at + 3.01 : at + 6.02), US(5));
             build_kernel(&b, "gemm", MS(at + 6.03), MS(at + 6.04), MS(3));
