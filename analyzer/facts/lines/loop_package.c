@@ -2,8 +2,9 @@
  *
  * A program may hand its loop to a library: `model.learn(...)`, `trainer.train()`. Then one line of
  * the user's is on the stack during all of the run, and says nothing about what the loop does. The
- * lines of the library that runs the loop say it. It runs the loop if it calls backward passes or
- * optimizers below that line; a library whose model the program calls does not. */
+ * lines of the library that runs the loop say it. It runs the loop if it calls backward passes and
+ * optimizers below that line; a library whose model the program calls does not, nor one that only
+ * wraps the backward pass. */
 #include "analyzer/facts/lines/lines_parts.h"
 
 #include "analyzer/facts/limits.h"
@@ -60,35 +61,43 @@ static uint32_t only_line(const struct facts *f, const struct stack_line *stacks
     return all >= LINES_LEAST && its * 100 >= all * FACTS_LOOP_ELSEWHERE_PCT ? line : TL_NONE;
 }
 
-/* The package that the line calls in this stack, if that calls a backward pass or an optimizer. */
-static struct loop_package trains_below(const struct timeline *t, uint32_t stack, uint32_t line)
+enum { BACKWARD = 1, OPTIMIZER = 2 };
+
+/* The package that the line calls in this stack, perhaps through wrappers of Python or PyTorch; length
+ * 0: none. *trains: bits are added for what of a training step it calls. */
+static struct loop_package called_in(const struct timeline *t, uint32_t stack, uint32_t line,
+                                     unsigned *trains)
 {
-    struct loop_package none = {NULL, 0};
-    uint32_t below = TL_NONE;
-    bool trains = false;
+    struct loop_package called = {NULL, 0};
     for (uint32_t i = stack; i != line; i = timeline_stack_index(t, t->stacks[i].caller)) {
         const char *file = tl_text(t, t->stacks[i].file);
-        bool torch = python_owner(file) == PYTHON_OF_TORCH;
-        trains |= torch && (strstr(file, "torch/optim/") ||
-                            strcmp(tl_text(t, t->stacks[i].function), "Tensor.backward") == 0);
-        below = i;
+        enum python_owner owner = python_owner(file);
+        if (owner == PYTHON_OF_TORCH &&
+            strcmp(tl_text(t, t->stacks[i].function), "Tensor.backward") == 0)
+            *trains |= BACKWARD;
+        if (owner == PYTHON_OF_TORCH && strstr(file, "torch/optim/"))
+            *trains |= OPTIMIZER;
+        const char *inside = owner == PYTHON_OF_PACKAGE ? python_in_packages(file) : "";
+        size_t length = strcspn(inside, "/");
+        if (inside[length]) /* a file in a folder; the outermost one stays */
+            called = (struct loop_package){inside, length};
     }
-    const char *file = below == TL_NONE ? "" : tl_text(t, t->stacks[below].file),
-               *inside = python_owner(file) == PYTHON_OF_PACKAGE ? python_in_packages(file) : NULL;
-    size_t length = inside ? strcspn(inside, "/") : 0;
-    return trains && length && inside[length] ? (struct loop_package){inside, length} : none;
+    return called;
 }
 
 struct loop_package loop_package_find(const struct facts *f, const struct stack_line *stacks)
 {
-    struct loop_package loop = {NULL, 0};
+    struct loop_package none = {NULL, 0}, loop = none;
+    unsigned trains = 0;
     uint32_t line = f->steps.count ? only_line(f, stacks) : TL_NONE;
     if (line == TL_NONE || python_owner(tl_text(f->tl, f->tl->stacks[line].file)) != PYTHON_OF_USER)
-        return loop;
-    for (size_t i = 0; i < f->tl->stack_sample_count && !loop.length; i++) {
+        return none;
+    for (size_t i = 0; i < f->tl->stack_sample_count && trains != (BACKWARD | OPTIMIZER); i++) {
+        struct loop_package called = none;
         uint32_t stack = stack_in_steps(f, stacks, i);
         if (stack != TL_NONE && same_line(f->tl, line, stacks[stack].line))
-            loop = trains_below(f->tl, stack, stacks[stack].line);
+            called = called_in(f->tl, stack, stacks[stack].line, &trains);
+        loop = called.length ? called : loop;
     }
-    return loop;
+    return trains == (BACKWARD | OPTIMIZER) ? loop : none;
 }

@@ -71,7 +71,13 @@ static const char *no_use(const struct facts *f, struct arena *arena, const stru
     return NULL;
 }
 
-/* Returns why one graph cannot contain a step, or NULL if it can. */
+/* True if one graph cannot contain most of the step, because waits lie between its launches. */
+static bool in_parts(const struct facts *f, const struct query_capture *s)
+{
+    return s->region_pct < RULES_REGION_PCT && s->interrupter != TL_NONE && !analysis_of_window(f);
+}
+
+/* Returns why graphs cannot contain a step, or NULL if they can. */
 static const char *obstacle(const struct facts *f, struct arena *arena,
                             const struct query_capture *s)
 {
@@ -89,8 +95,7 @@ static const char *obstacle(const struct facts *f, struct arena *arena,
             "the steps differ (only %zu of %zu launch the same kernels on the same grids), and a "
             "graph needs the same work in every step: fix the shapes first",
             s->alike, s->steps);
-    if (s->region_pct < RULES_REGION_PCT && s->pieces_pct < RULES_REGION_PCT &&
-        s->interrupter != TL_NONE)
+    if (in_parts(f, s) && s->pieces_pct < RULES_REGION_PCT)
         return arena_printf(
             arena,
             "%s occurs between the launches, and a graph cannot capture it: the longest part "
@@ -116,16 +121,19 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
         outcome_evidence(o, "steps that launch the same",
                          100.0 * (double)s->alike / (double)s->steps, "%", NULL);
     outcome_evidence(o, "launches that one capture can contain", s->region_pct, "%", NULL);
-    if (s->region_pct < RULES_REGION_PCT)
+    if (in_parts(f, s))
         outcome_evidence(o, "launches that several captures can contain", s->pieces_pct, "%", NULL);
 }
 
-/* For PyTorch the edit also gets the work that a capture of the model alone leaves outside. */
-static struct edit graph_edit(const struct facts *f, struct arena *arena)
+/* For PyTorch the edit also gets the work that a capture of the model alone leaves outside. How many
+ * of several parts become graphs is not known: then the edit gives a bound. */
+static struct edit graph_edit(const struct facts *f, struct arena *arena,
+                              const struct query_capture *s)
 {
     bool model = query_of_pytorch(f) && !query_of_xla(f);
     return (struct edit){.kind = &edit_graph,
-                         .at.op_marks = model ? query_outside_model(f, arena) : NULL};
+                         .at.op_marks = model ? query_outside_model(f, arena) : NULL,
+                         .best_case = in_parts(f, s)};
 }
 
 /* If a sharding engine keeps one graph from containing the step, fewer launches help, but by how
@@ -160,7 +168,7 @@ static const char *interrupted(const struct facts *f, struct arena *arena,
     const char *line = outcome_caller(f->tl, s->interrupter);
     line = line ? line : outcome_caller(f->tl, launch);
     const char *parts =
-        s->region_pct < RULES_REGION_PCT
+        in_parts(f, s)
             ? arena_printf(arena,
                            "%lld parts between such calls have %.0f %% of the launches, and can be "
                            "a graph each",
@@ -248,7 +256,7 @@ static void look_ahead(const struct facts *f, struct arena *arena, struct outcom
     o->verdict = RULE_SILENT;
     o->why = why;
     o->error_class = ERROR_STRUCTURAL;
-    o->edit = o->later ? graph_edit(f, arena) : (struct edit){.kind = NULL};
+    o->edit = o->later ? graph_edit(f, arena, &s) : (struct edit){.kind = NULL};
 }
 
 static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -276,10 +284,8 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
                                                   : 0;
     add_evidence(f, o, &s, idle, short_pct);
     o->error_class = query_lack_of_core_dominates(f) ? ERROR_RERUN_DECIDES : ERROR_STRUCTURAL;
-    o->edit = graph_edit(f, arena);
+    o->edit = graph_edit(f, arena, &s);
     spare_shards(f, o);
-    if (s.region_pct < RULES_REGION_PCT && s.interrupter != TL_NONE)
-        o->edit.best_case = true; /* how many of the parts become graphs is not known */
     if (analysis_of_window(f))
         launch_fewer(o, s.region_pct);
     o->most_ns = goes_with_launches(f, &s);
@@ -312,9 +318,8 @@ const struct rule rule_cuda_graphs = {
         "not advise a graph of fewer than eight launches; nor if kernels or grids change from "
         "step to step; if waits for the GPU, allocations and copies of pageable memory leave less "
         "than half of the launches in one part or in parts of 32 and more; if the program already "
-        "uses "
-        "graphs; or if the launching thread "
-        "lacks a core, and needs no more processor time than the GPU is busy.",
+        "uses graphs; or if the launching thread lacks a core, and needs no more processor time "
+        "than the GPU is busy.",
     .remedy = {.action = ACTION_LAUNCH_AS_GRAPH},
     .one_launch = true,
     .tips = {{"cuda-graphs", "Replay the step as a CUDA graph",

@@ -49,7 +49,7 @@ static bool calls_are_small(const struct facts *f)
     return l->count && idle * 100 >= f->other_ns * (int64_t)f->other_steps * RULES_ACTING_IDLE_PCT;
 }
 
-/* "; in each of them the model is asked 256 times ..."; "" if no agent acts in these steps. */
+/* "; in each of them the program calls the model 256 times ..."; "" if no agent acts in these steps. */
 static const char *acts_in_them(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     int64_t each = query_actions(f).other / (int64_t)f->other_steps;

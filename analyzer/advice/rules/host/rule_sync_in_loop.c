@@ -127,14 +127,14 @@ static void advise_for_timing(struct outcome *o)
     o->remedy.action = ACTION_READ_TIMES_ONCE;
 }
 
-/* Chooses the remedy for the most frequent cause of waiting, or a general one if the cause is not
- * known. */
 /* True if the host waits so often that its lead is lost again and again, with a core or without. */
 static bool often(const struct facts *f, const struct syncs *s)
 {
     return s->count >= RULES_WAITS_OFTEN * (int64_t)f->steps.used;
 }
 
+/* Chooses the remedy for the most frequent cause of waiting, or a general one if the cause is not
+ * known. */
 static void advise(const struct facts *f, struct arena *arena, struct outcome *o,
                    const struct query_waits *w, const struct syncs *s)
 {

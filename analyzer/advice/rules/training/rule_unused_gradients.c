@@ -153,7 +153,7 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
 {
     const char *of = timeline_meta(f->tl, FACT_TORCH_GRADIENTS_UNUSED_OF);
     bool beside = of && strcmp(of, FACT_UNUSED_OF_WEIGHTS) == 0;
-    struct beside part = of_weights(f, ops);
+    struct beside part = beside ? of_weights(f, ops) : (struct beside){0, 0};
     struct query_ops work = query_ops_of(f, takes, ops);
     work.idle_ns = query_idle_before(f, ops);
     int64_t cost = per_step(f, beside ? part.high : work.busy_ns + work.idle_ns);
