@@ -1,26 +1,28 @@
 #!/bin/sh
 # usage: run.sh BUILD [long]. What `make test` runs: ctest of the release build without the long tests. For `make test-long`,
-# `long`: those that must have the machine to themselves, then the others, unit and golden tests under ASan+UBSan and the
-# agent's under TSan. Says of each test that was skipped or failed why, names the ten that took longest, and closes with
-# "N passed, N failed, N skipped" or "N passed, N failed: NAMES".
+# `long`: the long tests, unit and golden tests under ASan+UBSan, and the agent's under TSan. Says of each test that was skipped
+# or failed why, names the ten that took longest, and closes with "N passed, N failed, N skipped" or "N passed, N failed: NAMES".
+# Tests labelled `timed` judge milliseconds of the virtual GPU, which lives on the real clock: they run one after the other.
+# They leave most of the processors idle, so all others, and the sanitizers' builds, run meanwhile on what is left, and side by side.
 # GPUPROF_TESTS=once leaves out what would say the same on a second machine: units, recordings, the page, times, the sources.
 set -u
 cd "$(dirname "$0")/.." || exit 2
-build=${1:-build} what=${2:-}
+build=${1:-build} what=${2:-} logs=${3:-}
 jobs=$(nproc 2>/dev/null || echo 2)
 export PYTHONDONTWRITEBYTECODE=1 # nothing is left between the sources
-passed=0 failed=0 skipped=0 names= reasons= why= times=
+passed=0 failed=0 skipped=0 names= reasons= why= times= agent=
+[ ! -e "$build/lib/libgpuprof_agent.so" ] || agent=yes
 
-# "NAME: why" of the tests named that the last ctest in $1 skipped: the last line that each wrote
+# "NAME: why" of the tests named that the pass $1 skipped: the last line that each wrote
 why_skipped() {
     awk -v names=" $2 " '/ Testing: / { name = $NF; said = "it does not say why" }
         /^Output:$/ { reading = 1; getline; next }
         /^<end of output>$/ { reading = 0; if (index(names, " " name " ")) print name ": " said }
         reading && NF { said = $0; sub(/^([a-z_.]*: *)?skipped[:,] */, "", said) }' \
-        "$1/Testing/Temporary/LastTest.log" 2>/dev/null
+        "$logs/$1.said" 2>/dev/null
 }
 
-# "failed: NAME: line" for what the test named of the last ctest in $1 said of itself: its failed checks or, where it marks
+# "failed: NAME: line" for what the test named of the pass $1 said of itself: its failed checks or, where it marks
 # none, its last lines
 why_failed() {
     awk -v name="$2" -v as="$3" '/ Testing: / { mine = $NF == name }
@@ -29,58 +31,94 @@ why_failed() {
         reading && NF { last[n++ % 8] = $0 }
         reading && (/^FAILED / || /:[FE]:/) && marked < 12 { print "failed: " as ": " substr($0, 1, 600); marked++ }
         END { for (i = n > 8 ? n - 8 : 0; !marked && i < n; i++) print "failed: " as ": " substr(last[i % 8], 1, 600) }' \
-        "$1/Testing/Temporary/LastTest.log" 2>/dev/null
+        "$logs/$1.said" 2>/dev/null
 }
 
-# run NAME BUILD-DIR CTEST-ARGS...: adds ctest's own counts to the totals. A pass in which no test exists is no failure.
-run() {
-    pass=$1 dir=$2
+# pass NAME BUILD-DIR CTEST-ARGS...: runs tests; what they said stays in $logs
+pass() {
+    name=$1 dir=$2
     shift 2
-    log=$(mktemp)
-    ctest --test-dir "$dir" --output-on-failure --timeout 300 "$@" >"$log" 2>&1
+    ctest --test-dir "$dir" --output-on-failure --timeout 300 "$@" >"$logs/$name.log" 2>&1
+    cp "$dir/Testing/Temporary/LastTest.log" "$logs/$name.said" 2>/dev/null
+}
+
+# count PASS PREFIX: shows a pass, and adds ctest's own counts to the totals. A pass in which no test exists is no failure.
+count() {
+    log=$logs/$1.log
     cat "$log"
     if grep -q 'tests passed' "$log"; then
         f=$(sed -n 's/.*, \([0-9]*\) tests failed out of \([0-9]*\).*/\1/p' "$log")
         n=$(sed -n 's/.*, \([0-9]*\) tests failed out of \([0-9]*\).*/\2/p' "$log")
         left=$(sed -n 's/^[[:space:]]*[0-9]* - \([^ ]*\) (Skipped)$/\1/p' "$log" | tr '\n' ' ')
         s=$(echo "$left" | wc -w)
-        times="$times$(sed -n "s/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) .* \([0-9.]*\) sec\$/\2 s  $pass\1/p" "$log")
+        times="$times$(sed -n "s/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) .* \([0-9.]*\) sec\$/\2 s  $2\1/p" "$log")
 "
         failed=$((failed + f)) passed=$((passed + n - f - s)) skipped=$((skipped + s))
         for name in $(sed -n '/^The following tests FAILED:/,$s/^[[:space:]]*[0-9]* - \([^ ]*\) (.*/\1/p' "$log"); do
-            names="$names $pass$name"
-            why="$why$(why_failed "$dir" "$name" "$pass$name")
+            names="$names $2$name"
+            why="$why$(why_failed "$1" "$name" "$2$name")
 "
         done
-        [ "$s" = 0 ] || reasons="$reasons$(why_skipped "$dir" "$left" | sed "s/^/skipped: $pass/")
+        [ "$s" = 0 ] || reasons="$reasons$(why_skipped "$1" "$left" | sed "s/^/skipped: $2/")
 "
     elif grep -q 'No tests were found' "$log"; then
         echo "no test of this kind was built"
     else
-        failed=$((failed + 1)) names="$names ${pass}ctest"
+        failed=$((failed + 1)) names="$names ${2}ctest"
     fi
-    rm -f "$log"
 }
 
-# built PRESET TARGETS...: the build of a sanitizer; its log stays where it fails
-built() {
-    preset=$1
-    shift
-    cmake --preset "$preset" >"build-$preset.log" 2>&1 &&
-        nice -n 19 cmake --build "build-$preset" -j "$jobs" --target "$@" >>"build-$preset.log" 2>&1 && rm -f "build-$preset.log"
-}
-
-# sanitized PRESET CTEST-ARGS...: the tests of a build that `built` has made
+# sanitized PRESET TARGETS... -- CTEST-ARGS...: builds, and runs tests; the log of a build stays where it fails
 sanitized() {
-    preset=$1
+    preset=$1 targets=
     shift
-    echo "== $preset =="
-    if [ -e "build-$preset.log" ]; then
-        tail -40 "build-$preset.log"
-        failed=$((failed + 1)) names="$names $preset:build"
+    while [ "$1" != -- ]; do
+        targets="$targets $1"
+        shift
+    done
+    shift
+    # shellcheck disable=SC2086 # several targets
+    cmake --preset "$preset" >"$logs/$preset.unbuilt" 2>&1 &&
+        cmake --build "build-$preset" -j "$jobs" --target $targets >>"$logs/$preset.unbuilt" 2>&1 &&
+        rm "$logs/$preset.unbuilt" && pass "$preset" "build-$preset" "$@"
+}
+
+count_sanitized() { # PRESET
+    echo "== $1 =="
+    if [ -e "$logs/$1.unbuilt" ]; then
+        tail -40 "$logs/$1.unbuilt"
+        failed=$((failed + 1)) names="$names $1:build"
     else
-        run "$preset:" "build-$preset" "$@"
+        count "$1" "$1:"
     fi
+}
+
+# behind PART: begins a part of this script that takes the processors' idle time. A session of its own, because Linux divides
+# time between sessions first (sched_autogroup); there are two ctests then, and each needs a folder for its own log.
+behind() {
+    mkdir -p "$build/behind" && echo "subdirs(\"$(cd "$build" && pwd)\")" >"$build/behind/CTestTestfile.cmake"
+    idle="nice -n 19"
+    ! chrt -i 0 true 2>/dev/null || idle="chrt -i 0"
+    # shellcheck disable=SC2086 # two or three words
+    setsid sh -c '(echo 19 >/proc/self/autogroup) 2>/dev/null; exec "$@"' sh $idle tests/run.sh "$build" "$1" "$logs" &
+    behind=$!
+}
+
+# The part behind goes on as any other: nothing in front needs the processors any more.
+joined() {
+    (echo 0 >"/proc/$behind/autogroup") 2>/dev/null
+    for _ in first "its children meanwhile"; do
+        for process in $(ps -o pid= -s "$behind" 2>/dev/null); do
+            chrt -a -o -p 0 "$process" 2>/dev/null
+        done
+    done
+    wait "$behind"
+    behind=
+}
+
+stopped() {
+    [ -z "$behind" ] || kill -- "-$behind" 2>/dev/null
+    rm -rf "$logs"
 }
 
 finish() {
@@ -97,48 +135,52 @@ finish() {
     exit
 }
 
-# Tests labelled `timed` judge milliseconds of the virtual GPU, which lives on the real clock: they have the machine
-# alone. The others run side by side, two on each core, because much of them waits; fewer beside the builds of the sanitizers.
+# Two on each core, because much of what they do is waiting.
 many="-j $((jobs * 2))"
-some="-j $((jobs + 1))"
 # What says the same on a second machine of the same Debian: it asks files, recordings, or the virtual GPU
 same='^(unit|rule|golden|browser|vgpu)\.|\.selftest$|^(words|layers|fact_keys|house|limits|format|health_codes|gpu\.rehearsal|e2e\.(defaults|kill|killed|light|limits|node_disk|profile|readme|secrets|shared_folder|steps|terminal))$'
 
-alone() {
-    run "" "$build" -L long -L timed
-}
-
-# The sanitizers' builds take the time in which the tests beside them wait.
-beside() {
-    agent=
-    [ ! -e "$build/lib/libgpuprof_agent.so" ] || agent=yes
-    {
-        built asan gpuprof unit_tests properties
-        [ -z "$agent" ] || built tsan gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_marks_library agent_look
-    } &
-    # shellcheck disable=SC2086 # two words
-    run "" "$build" -L long -LE timed $some
-    wait
-    # shellcheck disable=SC2086
-    sanitized asan -R '^(unit|golden)\.' $many
-    [ -z "$agent" ] || sanitized tsan -R '^(unit\.test_(spool|nvtx)|agent\.threads)$'
-}
-
+# shellcheck disable=SC2086 # $many is two words
 case $what in
-long)
-    alone
-    beside
+behind:test)
+    pass others "$build/behind" -LE 'timed|long' $many
+    exit
+    ;;
+behind:long)
+    pass others "$build/behind" -L long -LE timed $many
+    sanitized asan gpuprof unit_tests properties -- -R '^(unit|golden)\.' $many
+    [ -z "$agent" ] || sanitized tsan gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_marks_library agent_look \
+        -- -R '^(unit\.test_(spool|nvtx)|agent\.threads)$' $many
+    exit
+    ;;
+esac
+
+logs=$(mktemp -d) behind=
+trap stopped EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+echo "== release =="
+case $what:${GPUPROF_TESTS:-} in
+long:*)
+    behind behind:long
+    pass timed "$build" -L long -L timed
+    joined
+    count timed ""
+    count others ""
+    count_sanitized asan
+    [ -z "$agent" ] || count_sanitized tsan
+    ;;
+:once)
+    # shellcheck disable=SC2086
+    pass others "$build" -LE 'timed|long' -E "$same" $many
+    count others ""
     ;;
 *)
-    echo "== release =="
-    if [ "${GPUPROF_TESTS:-}" = once ]; then
-        # shellcheck disable=SC2086
-        run "" "$build" -LE 'timed|long' -E "$same" $many
-    else
-        # shellcheck disable=SC2086
-        run "" "$build" -LE 'timed|long' $many
-        run "" "$build" -L timed -LE long
-    fi
+    behind behind:test
+    pass timed "$build" -L timed -LE long
+    joined
+    count others ""
+    count timed ""
     ;;
 esac
 finish

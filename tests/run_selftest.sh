@@ -4,7 +4,7 @@ unset GPUPROF_TESTS
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(mktemp -d) || exit 2
 trap 'rm -rf "$top"' EXIT
-mkdir -p "$top/tests" "$top/bin" "$top/build/Testing/Temporary" "$top/build-asan"
+mkdir -p "$top/tests" "$top/bin" "$top/build/Testing/Temporary" "$top/build/behind/Testing/Temporary"
 cp "$here/run.sh" "$top/tests"
 cat >"$top/bin/ctest" <<'FAKE'
 #!/bin/sh
@@ -38,6 +38,7 @@ something first
 traces: skipped, no folder shared/traces
 <end of output>
 EOF2
+cp "$top/build/Testing/Temporary/LastTest.log" "$top/build/behind/Testing/Temporary"
 chmod +x "$top/bin/ctest" "$top/bin/cmake"
 bad=0
 expect() { # WHAT LINE [ARGUMENT]
