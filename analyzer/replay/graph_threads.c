@@ -223,7 +223,7 @@ int graph_put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of)
         if (m->t->apis[last].end_ns > cursor)
             cursor = m->t->apis[last].end_ns;
     }
-    if (main && cursor < m->end_ns)
+    if (main && cursor < m->end_ns && !m->g->once)
         put_gap(m, thread, cursor, m->end_ns);
     return m->failed ? -1 : 0;
 }

@@ -231,3 +231,23 @@ TEST(a_wait_that_began_before_the_window_follows_the_gpu)
     ck_assert_int_gt(o->saves_mid_ns, MS(2)); /* of 8 */
     ck_assert_int_gt(o->saves_low_ns, 0);
 }
+
+/* The thread that launches the backward pass is done long before the GPU is, and another one waits
+ * for the GPU: what is left of the window is no work of the host. */
+TEST(a_window_that_the_gpu_ends_is_no_work_of_the_host)
+{
+    struct builder b = build_start();
+    build_thread(&b, 2, "pt_autograd_0");
+    int64_t at = MS(1);
+    for (int i = 0; i < 12; i++, at += MS(4)) {
+        b.thread = i < 4 ? 1 : 2;
+        build_kernel(&b, i % 2 ? "volta_sgemm_128x64_nn" : "layer_norm", US(100) * i, at, MS(4));
+    }
+    b.thread = 1;
+    build_sync(&b, MS(2), at - MS(2) + US(20));
+    build_predict(&b);
+    const struct outcome *o = case_outcome(b.a, "tensor-cores");
+    ck_assert(analysis_of_window(b.a->facts));
+    ck_assert_int_gt(o->saves_mid_ns, MS(8)); /* of 24 */
+    ck_assert_int_gt(o->saves_low_ns, 0);
+}
