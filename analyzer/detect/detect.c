@@ -17,6 +17,7 @@
 #include "analyzer/detect/layers.h"
 #include "analyzer/detect/limits.h"
 #include "analyzer/detect/waits.h"
+#include "analyzer/measure/median.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -261,7 +262,18 @@ static const char *doubt_of(const struct sequence *s, const struct cut *c, doubl
                         : NULL;
 }
 
-/* Fills the answer from cut c. `layers`: the segments may be layers. Returns -1 without memory. */
+/* True for doubtful segments that take next to nothing of the recorded time: the layers of a model
+ * that ran once, behind a long start-up. */
+static bool is_aside(const struct detected *d, const struct sequence *s, int64_t *v)
+{
+    for (size_t i = 0; i < d->count; i++)
+        v[i] = d->at[i].end_ns - d->at[i].start_ns;
+    int64_t ns = median_ns(v, d->count) * (int64_t)d->count;
+    return d->confidence < DETECT_HALF && ns * DETECT_RARE < s->time[s->n - 1] - s->time[0];
+}
+
+/* Fills the answer from cut c, if it is one. `layers`: the segments may be layers. Returns -1
+ * without memory. */
 static int fill(struct detected *d, const struct sequence *s, const struct cut *c, bool layers,
                 struct arena *arena, struct scratch *w)
 {
@@ -285,6 +297,8 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
     bool few = !sure && c->k <= DETECT_LAYERS_MOST, given = c->votes == 0;
     if (!given && (outer || c->from || layers || few || c->guessed))
         d->confidence = fmin(d->confidence, DETECT_DOUBT);
+    if (!given && !sure && is_aside(d, s, w->v))
+        return 0;
     d->text =
         given ? arena_printf(arena, "cut into %zu steps, as given", d->count)
               : arena_printf(arena, "detected: %zu operation%s once in each of %zu steps%s",

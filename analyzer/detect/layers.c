@@ -100,33 +100,89 @@ static bool in_one_call(const struct calls *calls, const struct sequence *s, uin
     return false;
 }
 
-/* True if most segments begin in updates, and several in the same one: these are its parameters. */
-static bool in_updates(const struct calls *updates, const struct sequence *s, uint32_t token)
+/* True if `least` segments begin in such calls, and several in the same one: these are the
+ * parameters of an update, or the layers of a backward pass. */
+static bool in_same_calls(const struct calls *calls, const struct sequence *s, uint32_t token,
+                          size_t least)
 {
     const uint32_t *p = s->position + s->first[token];
     size_t n = count_of(s, token), inside = 0, hit = 0, at = 0, last = SIZE_MAX;
     for (size_t i = 0; i < n; i++) {
         int64_t ns = s->time[p[i]];
-        while (at < updates->n && updates->at[at].end_ns <= ns)
+        while (at < calls->n && calls->at[at].end_ns <= ns)
             at++;
-        if (at == updates->n || updates->at[at].start_ns > ns)
+        if (at == calls->n || calls->at[at].start_ns > ns)
             continue;
         inside++;
         hit += at != last;
         last = at;
     }
-    return inside * 2 > n && inside >= DETECT_SEVERAL * hit;
+    return inside >= least && inside >= DETECT_SEVERAL * hit;
+}
+
+static bool is_backward(const char *name)
+{
+    return strncmp(name, "autograd::engine::evaluate_function", 35) == 0;
+}
+
+static bool launches_between(const struct timeline *t, uint32_t process, int64_t from, int64_t to)
+{
+    for (uint32_t i = 0; i < t->thread_count; i++) {
+        const struct thread *th = &t->threads[i];
+        uint32_t k = timeline_api_from(t, th, from), end = th->first_api + th->apis;
+        for (; th->process == process && k < end && t->apis[k].start_ns < to; k++)
+            if (t->apis[k].op != TL_NONE || t->apis[k].kind == API_GRAPH_LAUNCH)
+                return true;
+    }
+    return false;
+}
+
+/* Finds the backward passes: the nodes of PyTorch's graph that a thread works on, one after the
+ * other, while nothing else gives the GPU work. Returns -1 without memory. */
+static int find_backward(struct calls *passes, const struct timeline *t, uint32_t process)
+{
+    struct name_test node = name_test_open(t, is_backward);
+    int rc = 0;
+    for (uint32_t i = 0; i < t->thread_count && rc == 0; i++) {
+        const struct thread *th = &t->threads[i];
+        struct span *pass = NULL;
+        for (uint32_t k = th->first_range;
+             th->process == process && k < th->first_range + th->ranges && rc == 0; k++) {
+            const struct range *r = &t->ranges[k];
+            if (!name_test(&node, r->name) || (pass && r->end_ns <= pass->end_ns))
+                continue;
+            if (!pass || launches_between(t, process, pass->end_ns, r->start_ns)) {
+                pass = vec_push(passes);
+                rc = pass ? 0 : -1;
+                if (pass)
+                    pass->start_ns = r->start_ns;
+            }
+            if (pass)
+                pass->end_ns = r->end_ns;
+        }
+    }
+    name_test_close(&node);
+    if (passes->n)
+        qsort(passes->at, passes->n, sizeof *passes->at, by_start);
+    return rc;
 }
 
 int drop_cuts_in_calls(struct cut *cuts, int n, const struct sequence *s, const struct timeline *t,
                        uint32_t process)
 {
-    struct calls modules = {0}, updates = {0};
+    struct calls modules = {0}, updates = {0}, backward = {0};
     int left = 0, rc = n > 0 ? find_calls(&modules, &updates, t, process) : 0;
-    for (int i = 0; i < n && rc == 0; i++)
-        if (!in_one_call(&modules, s, cuts[i].token) && !in_updates(&updates, s, cuts[i].token))
+    if (n > 0 && rc == 0)
+        rc = find_backward(&backward, t, process);
+    for (int i = 0; i < n && rc == 0; i++) {
+        uint32_t x = cuts[i].token;
+        if (!in_one_call(&modules, s, x) &&
+            !in_same_calls(&updates, s, x, count_of(s, x) / 2 + 1) &&
+            !in_same_calls(&backward, s, x, DETECT_OFTEN))
             cuts[left++] = cuts[i];
+    }
     vec_release(&modules);
     vec_release(&updates);
+    vec_release(&backward);
     return rc < 0 ? -1 : left;
 }

@@ -13,8 +13,9 @@ bool layers_alike(const struct cut *c);
 /* True for a few repeats without copies from or to the host, beside much work that occurs once: the
  * layers of a model that ran once. */
 bool layers_once(const struct cut *c);
-/* Removes the cuts whose segments all lie within a single call of a module or an update, and keeps
- * the order. Returns how many cuts are left, or -1 without memory. */
+/* Removes the cuts whose segments all lie within a single call of a module, or several within one
+ * update or one backward pass, and keeps the order. Returns how many cuts are left, or -1 without
+ * memory. */
 int drop_cuts_in_calls(struct cut *cuts, int n, const struct sequence *s, const struct timeline *t,
                        uint32_t process);
 /* Returns the best cut whose segments contain the layers of `c` and more, or NULL. */

@@ -137,3 +137,53 @@ TEST(one_update_of_many_parameters_has_no_steps)
     ck_assert_uint_ge(s->count, 19);
     ck_assert_uint_le(s->count, 20);
 }
+
+#define NODE "autograd::engine::evaluate_function: "
+
+/* A convolution forward, and the same kernels for the gradient of its input. */
+static int64_t convolution(struct builder *b, int64_t at)
+{
+    at = kernel(b, "winogradForwardData4x4", at);
+    at = kernel(b, "winogradForwardFilter4x4", at);
+    at = kernel(b, "volta_sgemm_128x64_nn", at);
+    return kernel(b, "winogradForwardOutput4x4", at);
+}
+
+/* One training pass: the layers forward, then on autograd's thread backward. `noted`: the nodes of
+ * the backward pass were recorded. */
+static int64_t training_pass(struct builder *b, int64_t at, bool noted)
+{
+    for (int i = 0; i < LAYERS; i++)
+        at = convolution(b, at);
+    at = kernel(b, "nll_loss", at);
+    b->thread = 2;
+    for (int i = 0; i < LAYERS; i++) {
+        int64_t start = at;
+        at = kernel(b, "volta_sgemm_64x64_nt", convolution(b, at));
+        if (noted)
+            build_range(b, NODE "ConvolutionBackward0", start - US(2), at - US(2));
+    }
+    b->thread = 1;
+    return at;
+}
+
+TEST(layers_of_one_backward_pass_are_no_steps)
+{
+    struct builder b = build_start();
+    build_thread(&b, 2, "pt_autograd_0");
+    training_pass(&b, MS(1), false);
+    ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_DETECTED); /* who knows */
+    b = build_start();
+    build_thread(&b, 2, "pt_autograd_0");
+    training_pass(&b, MS(1), true);
+    ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
+    b = build_start();
+    build_thread(&b, 2, "pt_autograd_0");
+    int64_t at = MS(1);
+    for (int i = 0; i < 20; i++)
+        at = training_pass(&b, at, true) + US(100);
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    ck_assert_int_eq(s->source, STEPS_DETECTED);
+    ck_assert_uint_ge(s->count, 19);
+    ck_assert_uint_le(s->count, 20);
+}

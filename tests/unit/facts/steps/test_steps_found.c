@@ -63,6 +63,23 @@ TEST(steps_behind_a_long_warm_up_are_found)
     ck_assert_int_eq(s->median_ns, US(1500));
 }
 
+/* Layers that each copy something to the host are few and uneven, and take next to nothing of the time
+ * that the start-up before them took. */
+TEST(layers_with_copies_behind_a_long_warm_up_are_no_steps)
+{
+    struct builder b = build_start();
+    char name[32];
+    int64_t at = MS(4000);
+    build_kernel(&b, "first", MS(1), MS(1) + US(8), US(30));
+    for (int i = 0; i < 7; i++)
+        at = batch(&b, at, US(20)) + MS(i % 3);
+    for (int i = 0; i < 60; i++, at += US(50)) {
+        snprintf(name, sizeof name, "other_%d", i);
+        build_kernel(&b, name, at, at + US(8), US(45));
+    }
+    ck_assert_int_ne(build_analyze(&b)->facts->steps.source, STEPS_DETECTED);
+}
+
 /* A compiler tries kernels of many kinds for most of the GPU's time, then `steps` short steps.
  * `early`: the first operation of the loop ran once before the trials, of which a few kinds are
  * more frequent than the steps. */
