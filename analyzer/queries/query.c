@@ -2,6 +2,7 @@
 #include "analyzer/queries/query.h"
 
 #include "analyzer/measure/ranges.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/search.h"
 #include "wire/fact_keys.h"
 #include "wire/spool_format.h"
@@ -281,6 +282,13 @@ bool query_cudnn_benchmark(const struct facts *f)
     return on ? strcmp(on, "True") == 0 : query_operators_search(f);
 }
 
+/* True if one named place holds most of each step. */
+static bool is_explained(const struct facts *f)
+{
+    struct query_places p = query_host_places(f, NULL);
+    return !analysis_of_window(f) && p.in_most * 2 > f->step_ns * (int64_t)f->steps.used;
+}
+
 bool query_thin(const struct facts *f, size_t *ops)
 {
     size_t n = 0, few = QUERY_THIN_OPS;
@@ -296,7 +304,7 @@ bool query_thin(const struct facts *f, size_t *ops)
         return n < few;
     if (analysis_of_window(f)) /* the window may be a benchmark of copies */
         busy += f->breakdown_ns[PART_COMM] + f->breakdown_ns[PART_COPY];
-    return n < few && busy * QUERY_THIN_BUSY < f->step_ns;
+    return n < few && busy * QUERY_THIN_BUSY < f->step_ns && !is_explained(f);
 }
 
 bool query_name_has(const char *name, const char *parts)

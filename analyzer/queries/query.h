@@ -144,8 +144,8 @@ bool query_of_xla(const struct facts *f);
  * Recognised by the names that compilers give to most kernels. */
 bool query_of_directives(const struct facts *f);
 /* True if the recording is too small to judge: one or two used steps with fewer than QUERY_THIN_OPS
- * GPU operations (*ops, may be NULL: their number) and little computing, or a window of less than a
- * millisecond with as few. */
+ * GPU operations (*ops, may be NULL: their number) and little computing, whose time no single named
+ * place holds, or a window of less than a millisecond with as few. */
 bool query_thin(const struct facts *f, size_t *ops);
 
 /* True if one of the '|'-separated parts occurs in the name. "=part": if the name equals it. */

@@ -214,6 +214,26 @@ TEST(next_to_nothing_is_not_enough)
     ck_assert_uint_eq(a->ranked_count, 0);
 }
 
+/* ... unless one named place holds most of each step: then that is what to change. */
+TEST(few_operations_beside_a_named_place_are_enough)
+{
+    for (int named = 0; named < 2; named++) {
+        struct builder b = build_start();
+        for (int i = 0; i < 2; i++) {
+            int64_t at = MS(100) + MS(50) * i;
+            build_range(&b, i ? "ProfilerStep#2" : "ProfilerStep#1", at, at + MS(50));
+            if (named)
+                build_range_in(&b, "cpu_op", "aten::normal_", 1, at + MS(1), at + MS(45));
+            build_kernel(&b, "pow", at + MS(46), at + MS(46) + US(10), MS(1));
+            build_sync(&b, at + MS(46) + US(20), MS(1));
+        }
+        const struct advice *a = build_analyze(&b);
+        ck_assert_msg((strcmp(a->verdict_class, "not-enough-data") != 0) == named, "%s",
+                      a->verdict);
+        ck_assert(!named || (a->ranked_count && strstr(a->ranked[0]->summary, "aten::normal_")));
+    }
+}
+
 /* Where the virtual GPU lacks a call, that is why there is little, and more of it would end there, too. */
 TEST_EACH(a_missing_call_is_the_cause, 0, 3)
 {
