@@ -74,6 +74,17 @@ static void trace_of_no_gpu(struct advice *a)
                    "with a GPU, gpuprof run CMD.");
 }
 
+/* The profiler recorded only the host of a program that trains elsewhere. */
+static void trace_of_unseen(struct advice *a)
+{
+    verdict_not_enough(
+        a, "Not enough data: the recording contains no GPU activity.",
+        "The program trains on a GPU or another device, because its backward pass runs on a thread "
+        "of its own, but the profiler did not record the device's work.",
+        "Record with torch.profiler.profile(activities=[ProfilerActivity.CPU, "
+        "ProfilerActivity.CUDA]), or with gpuprof run CMD.");
+}
+
 /* No way of recording shows gpuprof the work of this accelerator. */
 static void trace_of_other(struct advice *a, const char *name)
 {
@@ -121,6 +132,8 @@ void verdict_no_gpu_work(struct advice *a)
             "read GPU counters, and record again; gpuprof doctor shows what is wrong.");
     else if (other)
         trace_of_other(a, other);
+    else if (a->facts->on_device && !timeline_meta(a->facts->tl, "trace.exported"))
+        trace_of_unseen(a);
     else if (kineto && devices && strcmp(devices, "0") == 0)
         trace_of_no_gpu(a);
     else

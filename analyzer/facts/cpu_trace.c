@@ -33,9 +33,12 @@ static bool calls_gpu(const struct timeline *t)
     return false;
 }
 
-bool cpu_trace(const struct timeline *t)
+/* Counts the nodes on threads that train, and on others. Returns false if no thread trains, or if
+ * the program gave a GPU work. */
+static bool count_nodes(const struct timeline *t, size_t *here, size_t *elsewhere)
 {
-    size_t here = 0, elsewhere = 0;
+    bool any = false;
+    *here = *elsewhere = 0;
     if (!timeline_meta(t, "trace.devices") || calls_gpu(t))
         return false;
     for (size_t i = 0; i < t->thread_count; i++) {
@@ -47,7 +50,20 @@ bool cpu_trace(const struct timeline *t)
             nodes += cpu_backward(name);
             loop |= trains(name);
         }
-        *(loop ? &here : &elsewhere) += nodes;
+        *(loop ? here : elsewhere) += nodes;
+        any |= loop;
     }
-    return here > elsewhere;
+    return any;
+}
+
+bool cpu_trace(const struct timeline *t)
+{
+    size_t here, elsewhere;
+    return count_nodes(t, &here, &elsewhere) && here > elsewhere;
+}
+
+bool cpu_trace_of_device(const struct timeline *t)
+{
+    size_t here, elsewhere;
+    return count_nodes(t, &here, &elsewhere) && elsewhere > here;
 }

@@ -229,6 +229,7 @@ struct facts {
     int64_t gaps_unlisted_ns; /* idle time in shorter gaps: counted in
                                  step_parts, not listed in gaps */
     bool on_cpu;              /* no GPU worked in this run, and no sign says that one should have */
+    bool on_device;           /* it trains on a device whose work was not recorded */
     int64_t step_ns; /* length of the step that all numbers refer to: the median step, or the
                         mean if long steps recur */
     int64_t used_ns; /* time of all used steps together: sums over used steps refer to this time */

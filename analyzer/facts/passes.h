@@ -24,7 +24,9 @@ void recorded_tell(
 bool cpu_is_all(const struct timeline *t); /* no GPU worked, and none should have */
 bool cpu_trace(const struct timeline *t);  /* cpu_trace.c: the same for a trace of another
                                               profiler */
-bool cpu_backward(const char *range);      /* is it the name that PyTorch gives a
+/* The program trains, and its backward pass runs on a thread of its own: a device works for it. */
+bool cpu_trace_of_device(const struct timeline *t);
+bool cpu_backward(const char *range); /* is it the name that PyTorch gives a
                                               node of the backward pass? */
 struct cpu_spans *cpu_spans_find(const struct facts *f, uint32_t thread); /* NULL: out of memory */
 void cpu_spans_part(const struct cpu_spans *s, int64_t from_ns, int64_t to_ns,

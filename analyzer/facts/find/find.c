@@ -44,6 +44,7 @@ static int run_passes(struct facts *f, struct err *e)
 {
     struct activity act;
     f->on_cpu = cpu_is_all(f->tl);
+    f->on_device = f->tl->op_count == 0 && cpu_trace_of_device(f->tl);
     if (steps_find(f, e) < 0)
         return -1;
     f->step_ns = f->run_ns = f->steps.recurs ? f->steps.pace_ns : f->steps.median_ns;

@@ -126,6 +126,8 @@ TEST(others_have_no_answer)
         const struct advice *a = answer(&b, cases[i]);
         ck_assert(!a->facts->on_cpu);
         ck_assert(advice_blind(a));
+        ck_assert(a->facts->on_device == (cases[i].backward_thread == 2));
+        ck_assert(!strstr(a->why, "a thread of its own") == !a->facts->on_device);
     }
 }
 
