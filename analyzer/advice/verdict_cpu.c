@@ -349,7 +349,8 @@ void verdict_cpu_no_steps(struct advice *a)
     const char *hook = hook_complaint(a);
     if (verdict_records_missing(a) || marks_alone(a) || failed_early(a))
         return;
-    bool torch = timeline_meta(a->facts->tl, FACT_TORCH_VERSION) != NULL;
+    bool torch =
+        timeline_meta(a->facts->tl, FACT_TORCH_VERSION) != NULL || query_of_pytorch(a->facts);
     const char *command = timeline_meta(a->facts->tl, "command");
     bool python = query_of_python(a->facts) || (command && strstr(command, "python"));
     const char *next =

@@ -81,8 +81,8 @@ static void trace_of_unseen(struct advice *a)
         a, "Not enough data: the recording contains no GPU activity.",
         "The program trains on a GPU or another device, because its backward pass runs on a thread "
         "of its own, but the profiler did not record the device's work.",
-        "Record with torch.profiler.profile(activities=[ProfilerActivity.CPU, "
-        "ProfilerActivity.CUDA]), or with gpuprof run CMD.");
+        "If it is a GPU of NVIDIA or AMD, record with torch.profiler.profile(activities="
+        "[ProfilerActivity.CPU, ProfilerActivity.CUDA]), or with gpuprof run CMD.");
 }
 
 /* No way of recording shows gpuprof the work of this accelerator. */

@@ -70,3 +70,42 @@ TEST(lines_of_a_step_that_only_computes)
         strstr(a->why, "By line: 100 % train.py:20, in torch.Tensor.backward (computes)."), "%s",
         a->why);
 }
+
+/* A trace of PyTorch's profiler without a mark: each pass is a row of nodes on the thread that runs
+ * the operators of the forward pass. `device`: autograd's own thread runs the nodes. */
+static struct builder traced(int passes, bool device)
+{
+    struct builder b = build_start();
+    build_thread(&b, 2, "pt_autograd_0");
+    build_meta(&b, "source", "kineto");
+    build_meta(&b, "trace.devices", "0");
+    for (int i = 0; i < passes; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        build_range(&b, "aten::linear", at, at + MS(3));
+        build_range(&b, "aten::mse_loss", at + MS(3), at + MS(4));
+        b.thread = device ? 2 : 1;
+        for (int k = 0; k < 4; k++) {
+            int64_t node = at + MS(4) + MS(1) * k;
+            build_range(&b, "autograd::engine::evaluate_function: AddmmBackward0", node,
+                        node + MS(0.9));
+        }
+        b.thread = 1;
+    }
+    return b;
+}
+
+TEST(nodes_in_a_row_are_one_backward_pass)
+{
+    struct builder b = traced(PASSES, false);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->steps.count, PASSES - 1);
+    ck_assert_int_eq(a->facts->step_ns, MS(10));
+    ck_assert_int_eq(a->facts->breakdown_ns[PART_BACKWARD] / US(100), 39);
+    ck_assert_int_eq(a->class, VERDICT_CPU);
+    b = traced(PASSES, true);
+    ck_assert(!build_analyze(&b)->facts->on_cpu);
+    b = traced(2, false);
+    a = build_analyze(&b);
+    ck_assert_int_eq(a->class, VERDICT_NOT_ENOUGH);
+    ck_assert_ptr_null(strstr(a->next, "does not use PyTorch"));
+}
