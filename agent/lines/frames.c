@@ -284,7 +284,7 @@ static int read_frame(uint64_t frame, struct frame_place *place, uint8_t *owner,
     return 1;
 }
 
-bool frames_find(struct frame_place *place)
+bool frames_find(struct frame_place *place, bool backward)
 {
     uint64_t frame, found_frame = 0;
     struct walk w = {.modules = atomic_load_explicit(&modules_known, memory_order_acquire) != 0};
@@ -298,6 +298,10 @@ bool frames_find(struct frame_place *place)
         int rc = read_frame(frame, &one, &owner, &w);
         if (rc < 0)
             return false;
+        if (rc > 0 && owner == PYTHON_OF_USER && found == PYTHON_OF_PACKAGE &&
+            instruction_of(frame, one.code, &one.at) &&
+            loop_call(frame, one.at, backward, w.part == PART_OPTIMIZER))
+            break;
         if (rc > 0 && owner <= PYTHON_OF_PACKAGE && owner < found) {
             *place = one;
             found_frame = frame;

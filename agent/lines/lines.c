@@ -103,7 +103,7 @@ static enum spool_line find(struct thread *t, struct thread_line *seen, struct l
 {
     struct frame_place place;
     uint32_t backward = atomic_load_explicit(&g.backward_tid, memory_order_acquire);
-    bool own = frames_find(&place);
+    bool own = frames_find(&place, false);
     if (own && backward != t->tid) {
         *line = line_of(seen, &place);
         keep_nodes(seen, line);
@@ -166,7 +166,7 @@ void lines_backward(bool begins)
     struct thread *t = thread_enter();
     if (!t)
         return;
-    if (frames_find(&place)) {
+    if (frames_find(&place, true)) {
         g.backward = (struct line){place.file, place.function, place.module, frames_line(&place)};
         atomic_store_explicit(&g.backward_tid, t->tid, memory_order_release);
     }

@@ -57,7 +57,8 @@ struct line {
 };
 
 /* frames.c: the thread's innermost frame of the user's code, or of a package if the user has none
- * on the stack. False: no such Python runs in this thread. */
+ * on the stack, or if that frame calls a library that runs the loop. backward: the thread enters backward(). False: no
+ * such Python runs in this thread. */
 struct frame_place {
     uint64_t code;
     int64_t at; /* offset of the running instruction, in bytes */
@@ -66,8 +67,11 @@ struct frame_place {
      * ("optimizer"); 0: unknown. */
     uint32_t module;
 };
-bool frames_find(struct frame_place *place);
+bool frames_find(struct frame_place *place, bool backward);
 int32_t frames_line(const struct frame_place *place);
+/* loop_call.c: the user's frame is in a call of a package. backward: below it the thread enters
+ * backward(); optimizer: below it an optimizer launches. True: in this call a library runs the loop. */
+bool loop_call(uint64_t frame, int64_t at, bool backward, bool optimizer);
 void frames_begin(void);  /* a stretch begins */
 void frames_forget(void); /* after a fork: string ids of the parent's spool do not hold */
 

@@ -110,16 +110,67 @@ def run(checks, build, python, name):
     checks.check(not any(words[0] in t for t in found[1]), f"{name}: mended, it is not told so", str(found[1]))
 
 
+# A library that runs the loop and has the network, and a program that leaves both to it and is called back.
+LIBRARY = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(256, 256) for _ in range(6))
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return x
+class Loop:
+    def __init__(self, net, after):
+        self.net, self.after, self.optimizer = net.cuda(), after, torch.optim.SGD(net.parameters(), lr=1e-3)
+    def train(self, steps):
+        for _ in range(steps):
+            loss = self.net(torch.ones(64, 256, device="cuda")).square().mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            self.after(self.net)
+"""
+PROGRAM = """
+import os, sys, torch
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "site-packages"))
+from loops import Loop, Net
+def watch(net):
+    for weight in net.parameters():
+        weight.detach().norm()
+Loop(Net(), watch).train(60)
+"""
+
+
+def library(checks, build, python):
+    """The GPU's lines are those of the library and of what it calls back, not the one call of its loop."""
+    folder, script, out = build.path("site-packages/loops"), build.path("program.py"), build.path("program.gpuprof")
+    os.makedirs(folder)
+    for path, text in ((os.path.join(folder, "__init__.py"), LIBRARY), (script, PROGRAM)):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+    done = build.run([build.gpuprof, "run", "-q", "-f", "--device", "virtual:a100-80", "-o", out, "--", python, script])
+    if not checks.check(pytorch_ended(done), "library: ends with status 0", done.stderr[-800:]):
+        return
+    at = {line["place"]: line["ms"] for line in build.analyze(out)["lines"]["gpu"]["lines"]}
+    checks.check({"loops/__init__.py:9", "loops/__init__.py:19", "program.py:7"} <= set(at), "library: its lines launch", str(at))
+    checks.check(at.get("program.py:8", 0) < 0.1 * sum(at.values()), "library: the call of its loop does not", str(at))
+
+
 def main():
     python = os.environ.get("GPUPROF_TORCH")
     names = [n for n in CAUSES if not sys.argv[2:] or n in sys.argv[2:]]
-    if not python or not names:
+    alone = "library" in sys.argv[2:]
+    if not python or not (names or alone):
         print("skipped: causes: set GPUPROF_TORCH to a Python with a CUDA build of PyTorch 2")
         sys.exit(77)
     build, checks = Build(sys.argv[1]), Checks()
     build.env.pop("GPUPROF_TORCH", None)
     for name in names:
         run(checks, build, python, name)
+    if alone or not sys.argv[2:]:
+        library(checks, build, python)
     checks.done()
 
 

@@ -6,18 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* True if both frames are on the same line. Stacks of samples and of launches
- * may list a line twice. */
-static bool same_line(const struct row_stack *a, const struct row_stack *b)
-{
-    return a->file == b->file && a->line == b->line && a->function == b->function;
-}
-
 static struct gpu_line *line_of(struct gpu_lines *g, uint32_t *at, const struct timeline *t,
                                 uint32_t stack)
 {
     for (size_t i = 0; !at[stack] && i < g->count; i++)
-        if (same_line(&t->stacks[g->at[i].stack], &t->stacks[stack]))
+        if (stack_same_line(t, g->at[i].stack, stack))
             at[stack] = (uint32_t)i + 1;
     if (!at[stack]) {
         g->at[g->count] = (struct gpu_line){.stack = stack};

@@ -26,8 +26,11 @@ struct stack_line *stack_lines_find(const struct facts *f);
 struct loop_package {
     const char *name; /* where its name begins in a file's path */
     size_t length;    /* 0: the program runs its loop itself */
+    uint32_t line;    /* the user's frame that calls it */
 };
 struct loop_package loop_package_find(const struct facts *f, const struct stack_line *stacks);
+/* True if both frames are on the same line: stacks may list a line twice. */
+bool stack_same_line(const struct timeline *t, uint32_t a, uint32_t b);
 /* Names of a frame, from the arena: "train.py:9"; "subprocess.run", "torch.Linear.forward". */
 const char *stack_place(const struct timeline *t, uint32_t stack, struct arena *a);
 const char *stack_function(const struct timeline *t, uint32_t stack, struct arena *a);

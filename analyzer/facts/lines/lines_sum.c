@@ -18,12 +18,6 @@ struct sum {
 };
 struct sums VEC(struct sum);
 
-static bool same_line(const struct timeline *t, uint32_t a, uint32_t b)
-{
-    return t->stacks[a].file == t->stacks[b].file && t->stacks[a].line == t->stacks[b].line &&
-           t->stacks[a].function == t->stacks[b].function;
-}
-
 static bool same_function_of(const struct timeline *t, uint32_t a, uint32_t b)
 {
     return a == b || (a != TL_NONE && b != TL_NONE && t->stacks[a].file == t->stacks[b].file &&
@@ -36,7 +30,7 @@ static struct sum *sum_of(const struct facts *f, struct sums *sums, const struct
 {
     bool by_call = f->health.python_functions > 0;
     for (size_t i = 0; i < sums->n; i++)
-        if (same_line(f->tl, sums->at[i].line, l->line) &&
+        if (stack_same_line(f->tl, sums->at[i].line, l->line) &&
             (!by_call || same_function_of(f->tl, sums->at[i].called.stack, l->called)))
             return &sums->at[i];
     struct sum *s = vec_push(sums);

@@ -19,11 +19,6 @@ static bool within(const struct line_stretch *at, size_t n, int64_t ns)
     return low < n && at[low].start_ns <= ns;
 }
 
-static bool same_line(const struct row_stack *x, const struct row_stack *y)
-{
-    return x->file == y->file && x->function == y->function && x->line == y->line;
-}
-
 /* Fills looks[], by index in timeline.stacks: looks at the line of that frame, counted at the first
  * frame with the same line. Returns their sum. */
 static int64_t count_looks(const struct facts *f, const struct line_stretch *at, size_t n,
@@ -39,7 +34,7 @@ static int64_t count_looks(const struct facts *f, const struct line_stretch *at,
             timeline_thread_index(t, s->thread) != f->steps.main_thread)
             continue;
         uint32_t first = 0;
-        while (first < line && !(looks[first] && same_line(&t->stacks[first], &t->stacks[line])))
+        while (first < line && !(looks[first] && stack_same_line(t, first, line)))
             first++;
         looks[first] += s->looks;
         all += s->looks;

@@ -38,12 +38,15 @@ static bool in_loader(const struct timeline *t, uint32_t frame)
 }
 
 /* The frame that says what the user's frame number `user` calls: the first one below it whose name
- * says something. frames: innermost first. */
+ * says something. In PyTorch's loader, or a wrapper of it, that is what the loader calls of others: a
+ * data set, a sampler; or else its own last one. frames: innermost first. */
 static uint32_t called_by(const struct timeline *t, const uint32_t *frames, size_t user)
 {
     uint32_t found = TL_NONE;
     for (size_t i = user; i-- > 0;) {
-        if (found != TL_NONE && !(in_loader(t, found) && in_loader(t, frames[i])))
+        bool others = i + 1 < user && in_loader(t, frames[i + 1]) &&
+                      python_owner(file_of(t, frames[i])) == PYTHON_OF_PACKAGE;
+        if (found != TL_NONE && !in_loader(t, frames[i]) && !others)
             break;
         if (says_something(function_of(t, frames[i])) &&
             strcmp(file_of(t, frames[i]), PYTHON_BUILT_IN) != 0)
@@ -66,7 +69,7 @@ static bool calls_module(const struct timeline *t, uint32_t frame)
            python_owner(file_of(t, frame)) == PYTHON_OF_TORCH;
 }
 
-/* Whose a file is, where the package that runs the program's loop counts as the user's own. */
+/* Whose a file is, where a package that runs the program's loop counts as the user's own. */
 static enum python_owner owner_in(const char *file, const struct loop_package *loop)
 {
     const char *inside = loop->length ? python_in_packages(file) : NULL;
@@ -119,7 +122,8 @@ struct stack_line *stack_lines_find(const struct facts *f)
         all[i] = resolve(t, (uint32_t)i, &(struct loop_package){0});
     struct loop_package loop = all ? loop_package_find(f, all) : (struct loop_package){0};
     for (size_t i = 0; loop.length && i < t->stack_count; i++)
-        all[i] = resolve(t, (uint32_t)i, &loop);
+        if (all[i].line != TL_NONE && stack_same_line(t, all[i].line, loop.line))
+            all[i] = resolve(t, (uint32_t)i, &loop);
     return all;
 }
 

@@ -332,3 +332,39 @@ TEST(a_library_runs_the_loop)
         }
     }
 }
+
+/* The library calls functions of the program back, as Lightning and the Trainer do: these keep their lines, also where
+ * they call the library in turn, and the library's lines stand for the rest. A program that trains in what is called
+ * back runs its loop itself. */
+TEST(a_library_calls_the_program_back)
+{
+    for (int itself = 0; itself < 2; itself++) {
+        struct builder b = start();
+        int64_t line = frame(&b, 0, "/home/me/train.py", "main", 50);
+        int64_t fit = frame(&b, line, PACKAGES "loops/trainer.py", "Trainer.fit", 40);
+        int64_t writes = frame(&b, fit, PACKAGES "loops/logger.py", "Logger.write", 20);
+        int64_t own = frame(&b, fit, "/home/me/train.py", "Net.training_step", 30);
+        int64_t log = frame(&b, own, PACKAGES "loops/module.py", "Module.log", 8);
+        int64_t back =
+            frame(&b, itself ? own : fit, PACKAGES "torch/_tensor.py", "Tensor.backward", 600);
+        int64_t update =
+            frame(&b, itself ? own : fit, PACKAGES "torch/optim/adam.py", "Adam.step", 240);
+        for (int i = 0; i < STEPS; i++) {
+            int64_t at = step(&b, i);
+            look(&b, writes, STACK_RUNNING, "", at + MS(5));
+            look(&b, log, STACK_RUNNING, "", at + MS(6));
+            look(&b, update, STACK_RUNNING, "", at + MS(7));
+            look(&b, back, STACK_RUNNING, "", at + MS(8));
+        }
+        const struct lines *l = facts_lines(build_analyze(&b)->facts, LINES_STEP);
+        int writer = 0, caller = 0, stepper = 0;
+        for (size_t i = 0; i < l->count; i++) {
+            writer += strcmp(l->at[i].place, "loops/logger.py:20") == 0;
+            caller += strcmp(l->at[i].place, "train.py:50") == 0;
+            stepper += strcmp(l->at[i].place, "train.py:30") == 0;
+        }
+        ck_assert_int_eq(writer, !itself);
+        ck_assert_int_eq(caller, itself);
+        ck_assert_int_eq(stepper, 1);
+    }
+}
