@@ -180,8 +180,8 @@ static bool calls_others(const struct line *l)
 }
 
 /* True if `o` says what to do about the time in the cause's lines: it names one of them, or is about
- * batches as they are. With a GPU also if it is about host work at large, which may be the model's, or
- * the lines lack a core. */
+ * batches as they are. With a GPU also if it is about host work at large, which may be the model's but does
+ * not make batches, or the lines lack a core. */
 static bool answers_line(const struct facts *f, const struct outcome *o,
                          const struct query_cause *c)
 {
@@ -198,8 +198,9 @@ static bool answers_line(const struct facts *f, const struct outcome *o,
         return f->on_cpu ? query_line_of_input(c->line) : query_line_loads(c->line);
     if (o->rule->about_update && query_line_updates(c->line))
         return true;
-    return !f->on_cpu && ((o->rule->host_pace && !calls_others(c->line)) ||
-                          (o->rule->no_core && c->starved_ns * 2 > c->ns));
+    return !f->on_cpu &&
+           ((o->rule->host_pace && !calls_others(c->line) && !query_line_of_input(c->line)) ||
+            (o->rule->no_core && c->starved_ns * 2 > c->ns));
 }
 
 /* True if `o` has a remedy for the time that `stand_in` only names, and saves enough of it. For

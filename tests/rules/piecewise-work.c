@@ -137,6 +137,40 @@ TEST(test_launching_line)
     ck_assert_str_eq(o->remedy.object.place, "train.py:17");
 }
 
+static const char cross_entropy[] =
+    "void at::native::elementwise_kernel<128, 2, at::native::binary_cross_entropy_out_cuda>(int)";
+
+static void fill_losses(struct builder *b, int64_t at)
+{
+    fill_loop(b, at, cross_entropy, add);
+}
+
+/* A loss for each of many classes, and the backward pass through them, which is another thread's. */
+static const struct advice *losses(void)
+{
+    struct builder b = with_looks(fill_losses);
+    int64_t product = line_in(&b, "net (Linear)", "Net.forward", 3);
+    int64_t loss = line_in(&b, "outside a module", "losses", 17);
+    launches_have_lines(&b, MS(100), MS(100 + 10 * CASE_STEPS) - 1);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100 + 10 * i);
+        launch_from(&b, SPOOL_LINE_OWN, product, at);
+        launch_from(&b, SPOOL_LINE_OWN, loss, at + US(4005));
+        launch_from(&b, SPOOL_LINE_FORWARD, loss, at + US(9050));
+        for (int k = 0; k < 40; k++)
+            build_kernel(&b, k % 2 ? mul : case_gemm, at + US(9100 + 20 * k),
+                         at + US(9110 + 20 * k), US(2));
+    }
+    return build_analyze(&b);
+}
+
+TEST(losses_one_by_one)
+{
+    const struct outcome *o = case_verdict(losses(), "piecewise-work", RULE_FIRES);
+    ck_assert_str_eq(o->remedy.object.place, "train.py:17");
+    case_measures(o, "small operations in such runs", ROWS + 40, 0.1);
+}
+
 /* The loop's own pauses go with it. */
 TEST(test_slow_loop)
 {

@@ -8,6 +8,7 @@
 #include "analyzer/queries/open.h"
 #include "analyzer/queries/waits.h"
 #include "base/vec.h"
+#include "wire/spool_format.h"
 
 #include <string.h>
 
@@ -58,6 +59,7 @@ static bool is_piece(const struct facts *f, uint32_t op)
     case FAMILY_REDUCE:
     case FAMILY_COPY:
     case FAMILY_FILL:
+    case FAMILY_LOSS:
         return !o->class.fused;
     default:
         return selects(f, o);
@@ -192,6 +194,28 @@ static struct line_found launched_from(const struct facts *f, struct arena *aren
     return (struct line_found){g->at[best].place, g->at[best].function};
 }
 
+/* Adds the backward pass of the lines that launch hardly anything but runs. */
+static void add_backward(struct pass *p, struct arena *arena)
+{
+    const struct timeline *t = p->f->tl;
+    int64_t *own = arena_array(arena, t->stack_count + 1, sizeof *own);
+    int64_t *held = arena_array(arena, t->stack_count + 1, sizeof *held);
+    for (uint32_t pass = 0; pass < 2 && own && held; pass++)
+        for (uint32_t i = 0; i < t->op_count; i++) {
+            uint32_t line = query_used(p->f, i) ? tl_op_line(t, i) : 0;
+            if (!line)
+                continue;
+            uint32_t at = tl_line_stack(line);
+            bool forward = tl_line_way(line) == SPOOL_LINE_OWN;
+            if (pass == 0 && forward) {
+                own[at]++;
+                held[at] += p->marks[i];
+            } else if (pass == 1 && !forward && held[at] * 100 > own[at] * QUERY_ALMOST_PCT) {
+                p->marks[i] = true;
+            }
+        }
+}
+
 /* Adds what lines of loops launch, unless runs hold half of that already. */
 static void add_loops(struct pass *p, const struct query_loops *l)
 {
@@ -216,6 +240,8 @@ struct query_piecewise query_piecewise(const struct facts *f, struct arena *aren
     p.functions = query_functions(f, arena);
     follow_thread(&p);
     query_functions_release(&p.functions);
+    if (out.runs)
+        add_backward(&p, arena);
     struct query_loops loops = query_loops(f, arena);
     add_loops(&p, &loops);
     if (out.runs || out.visits) {
