@@ -4,7 +4,7 @@
 #include "tests/unit/rule_case.h"
 
 enum { STEPS = 30, EVERY = 5 };
-static int steps = STEPS;
+static int steps = STEPS, every = EVERY;
 static const char *compiler; /* a file of PyTorch's compiler, below the line; NULL: none */
 static bool many_lines;   /* the line calls a function of three lines, none with half of the time */
 static const char *nodes; /* of a graph that evaluations make; NULL: none */
@@ -29,7 +29,7 @@ static struct builder loop(double long_ms)
     if (nodes)
         build_meta(&b, "torch.evaluation.nodes", nodes);
     for (int i = 0; i < steps; i++) {
-        bool longer = i % EVERY == EVERY - 1 && long_ms > 0;
+        bool longer = i % every == every - 1 && long_ms > 0;
         int64_t length = longer ? MS(long_ms) : MS(10);
         for (int k = 0; k < 20; k++)
             build_kernel(&b, case_gemm, at + US(20 * k), at + US(100 + 480 * k), US(470));
@@ -176,4 +176,17 @@ TEST(an_agent_acts_between_updates)
         ck_assert_msg(!cases[i].acts || strstr(o->summary, "calls the model 58 times"), "%s",
                       o->summary); /* an update follows the last one */
     }
+}
+
+/* Two long steps of many may be chance, two evaluations are not. */
+TEST(two_evaluations)
+{
+    every = STEPS / 2;
+    struct builder chance = loop(200);
+    case_verdict(build_analyze(&chance), "other-steps", RULE_SILENT);
+    nodes = "105";
+    struct builder evaluations = loop(200);
+    case_verdict(build_analyze(&evaluations), "other-steps", RULE_FIRES);
+    nodes = NULL;
+    every = EVERY;
 }

@@ -65,13 +65,21 @@ static const char *acts_in_them(const struct facts *f, struct arena *arena, stru
                         (long long)each);
 }
 
+/* True if such steps are no chance: three of many, two of few, or two in which the program evaluates. */
+static bool recur(const struct facts *f, struct arena *arena, size_t all)
+{
+    int64_t evaluations = 0;
+    if (f->other_steps >= RULES_PAUSES || (f->other_steps >= 2 && all <= RULES_FEW_STEPS))
+        return true;
+    return f->other_steps >= 2 && query_evaluating(f, arena, &evaluations) && evaluations >= 2;
+}
+
 static void check_other_steps(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     size_t all = steps_like(&f->steps) + f->other_steps;
     int64_t more = f->other_ns - f->step_ns;
     o->why = arena_printf(arena, "%zu steps contain other work", f->other_steps);
-    bool few = all <= RULES_FEW_STEPS;
-    if (f->other_steps < (few ? 2 : RULES_PAUSES) || more <= 0)
+    if (more <= 0 || !recur(f, arena, all))
         return;
     int64_t each = (int64_t)((double)more * (double)f->other_steps / (double)all);
     if (each * QUERY_WORTH < f->run_ns)
@@ -116,7 +124,8 @@ const struct rule rule_other_steps = {
     .check = check_other_steps,
     .looks_for =
         "Steps with work that the others lack (more kernels, other launches, or on the CPU "
-        "more time outside the model), three or more of them (two of 16 steps), and their lines; "
+        "more time outside the model), three or more of them (two of 16 steps, or two "
+        "evaluations), and their lines; "
         "whether torch.compile works in them, or an agent acts.",
     .doc = "A checkpoint after every short epoch, a validation every few steps, or pictures for a "
            "log are left out of the step that all other numbers are about. Where they come often "
