@@ -129,8 +129,10 @@ static bool launches_between(const struct timeline *t, uint32_t process, int64_t
 {
     for (uint32_t i = 0; i < t->thread_count; i++) {
         const struct thread *th = &t->threads[i];
-        uint32_t k = timeline_api_from(t, th, from), end = th->first_api + th->apis;
-        for (; th->process == process && k < end && t->apis[k].start_ns < to; k++)
+        if (th->process != process || !th->apis)
+            continue;
+        uint32_t end = th->first_api + th->apis;
+        for (uint32_t k = timeline_api_from(t, th, from); k < end && t->apis[k].start_ns < to; k++)
             if (t->apis[k].op != TL_NONE || t->apis[k].kind == API_GRAPH_LAUNCH)
                 return true;
     }
