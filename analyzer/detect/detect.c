@@ -262,14 +262,16 @@ static const char *doubt_of(const struct sequence *s, const struct cut *c, doubl
                         : NULL;
 }
 
-/* True for doubtful segments that take next to nothing of the recorded time: the layers of a model
- * that ran once, behind a long start-up. */
+/* True for segments that are no steps, because so much of the recorded time lies outside of them:
+ * layers of a model that ran once, and doubtful ones behind a long start-up. */
 static bool is_aside(const struct detected *d, const struct sequence *s, int64_t *v)
 {
     for (size_t i = 0; i < d->count; i++)
         v[i] = d->at[i].end_ns - d->at[i].start_ns;
-    int64_t ns = median_ns(v, d->count) * (int64_t)d->count;
-    return d->confidence < DETECT_HALF && ns * DETECT_RARE < s->time[s->n - 1] - s->time[0];
+    double ns = (double)median_ns(v, d->count) * (double)d->count,
+           all = (double)(s->time[s->n - 1] - s->time[0]);
+    return (d->confidence < DETECT_HALF && ns * DETECT_RARE < all) ||
+           (d->layers && ns < DETECT_PASS_WHOLE * all);
 }
 
 /* Fills the answer from cut c, if it is one. `layers`: the segments may be layers. Returns -1

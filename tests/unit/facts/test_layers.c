@@ -57,6 +57,35 @@ TEST(one_pass_without_modules_has_doubtful_steps_at_most)
     ck_assert(s->source == STEPS_NONE || s->confidence <= 0.6);
 }
 
+/* Twelve layers of one pass hold most of the GPU's work, but the host is slow before and behind them.
+ * `rest`: ms that it takes for the other kernels. */
+static const struct steps *layers_and(int rest)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    char name[32];
+    for (int i = 0; i < 12 + 12; i++) {
+        if (i >= 12) {
+            snprintf(name, sizeof name, "head_%d", i);
+            at = kernel(&b, name, at) + MS(rest) / 12;
+            continue;
+        }
+        at = kernel(&b, "vectorized_layer_norm_kernel", at);
+        at = kernel(&b, "ampere_sgemm_128x64_tn", at);
+        at = kernel(&b, "softmax_warp_forward", at);
+        at = kernel(&b, "ampere_sgemm_64x64_nn", at);
+        at = kernel(&b, "GeluCUDAKernelImpl", at);
+        at = kernel(&b, "vectorized_elementwise_kernel_add", at);
+    }
+    return &build_analyze(&b)->facts->steps;
+}
+
+TEST(layers_beside_a_slow_host_are_no_steps)
+{
+    ck_assert_int_eq(layers_and(0)->source, STEPS_DETECTED); /* they may as well be passes */
+    ck_assert_int_eq(layers_and(4)->source, STEPS_NONE);
+}
+
 TEST(passes_are_steps_and_not_their_layers)
 {
     const char *const modules[] = {NULL, "nn.Module: Model_0"};
