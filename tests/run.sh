@@ -3,7 +3,8 @@
 # `long`: the long tests, unit and golden tests under ASan+UBSan, and the agent's under TSan. Says of each test that was skipped
 # or failed why, names the ten that took longest, and closes with "N passed, N failed, N skipped" or "N passed, N failed: NAMES".
 # Tests labelled `timed` judge milliseconds of the virtual GPU, which lives on the real clock: they run one after the other.
-# They leave most of the processors idle, so all others, and the sanitizers' builds, run meanwhile on what is left, and side by side.
+# They leave most of the processors idle: tests that only compute, and the sanitizers' builds, take what is left. All others run
+# side by side behind them.
 # GPUPROF_TESTS=once leaves out what would say the same on a second machine: units, recordings, the page, times, the sources.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -104,14 +105,17 @@ behind() {
     behind=$!
 }
 
-# The part behind goes on as any other: nothing in front needs the processors any more.
-joined() {
+# The part behind goes on as any other: what runs in front now judges no time.
+beside() {
     (echo 0 >"/proc/$behind/autogroup") 2>/dev/null
     for _ in first "its children meanwhile"; do
         for process in $(ps -o pid= -s "$behind" 2>/dev/null); do
             chrt -a -o -p 0 "$process" 2>/dev/null
         done
     done
+}
+
+joined() {
     wait "$behind"
     behind=
 }
@@ -137,18 +141,19 @@ finish() {
 
 # Two on each core, because much of what they do is waiting.
 many="-j $((jobs * 2))"
+# What computes all the time, and waits for nothing that another process must do in time
+patient='^(unit|rule|golden)\.'
 # What says the same on a second machine of the same Debian: it asks files, recordings, or the virtual GPU
 same='^(unit|rule|golden|browser|vgpu)\.|\.selftest$|^(words|layers|fact_keys|house|limits|format|health_codes|gpu\.rehearsal|e2e\.(defaults|kill|killed|light|limits|node_disk|profile|readme|secrets|shared_folder|steps|terminal))$'
 
 # shellcheck disable=SC2086 # $many is two words
 case $what in
 behind:test)
-    pass others "$build/behind" -LE 'timed|long' $many
+    pass patient "$build/behind" -LE 'timed|long' -R "$patient" -j "$jobs"
     exit
     ;;
 behind:long)
-    pass others "$build/behind" -L long -LE timed $many
-    sanitized asan gpuprof unit_tests properties -- -R '^(unit|golden)\.' $many
+    sanitized asan gpuprof unit_tests properties -- -R '^(unit|golden)\.' -j "$jobs"
     [ -z "$agent" ] || sanitized tsan gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_marks_library agent_look \
         -- -R '^(unit\.test_(spool|nvtx)|agent\.threads)$' $many
     exit
@@ -160,10 +165,13 @@ trap stopped EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 echo "== release =="
+# shellcheck disable=SC2086
 case $what:${GPUPROF_TESTS:-} in
 long:*)
     behind behind:long
     pass timed "$build" -L long -L timed
+    beside
+    pass others "$build" -L long -LE timed $many
     joined
     count timed ""
     count others ""
@@ -171,14 +179,16 @@ long:*)
     [ -z "$agent" ] || count_sanitized tsan
     ;;
 :once)
-    # shellcheck disable=SC2086
     pass others "$build" -LE 'timed|long' -E "$same" $many
     count others ""
     ;;
 *)
     behind behind:test
     pass timed "$build" -L timed -LE long
+    beside
+    pass others "$build" -LE 'timed|long' -E "$patient" $many
     joined
+    count patient ""
     count others ""
     count timed ""
     ;;
