@@ -232,6 +232,7 @@ enum spool_rec_kind {
     /* Struct spool_rec_call between windows: a search for an algorithm, whose result is used from
      * then on. */
     SPOOL_REC_SEARCH,
+    SPOOL_REC_PIECE, /* struct spool_rec_piece: memory that a framework's allocator gave out */
 };
 
 /* Head of every record. size is that of the whole record, and a multiple of 8. */
@@ -365,6 +366,17 @@ struct spool_rec_line {
     uint32_t module;  /* string id of the module that runs, such as "blocks.0 (Block)"; 0: none */
 };
 
+/* A piece of the GPU's memory that a framework's allocator gave out at start_ns, or took back. */
+struct spool_rec_piece {
+    struct spool_rec head;
+    int64_t bytes; /* that the program asked for; below 0: taken back */
+    int64_t address;
+    int64_t in_use, held;    /* bytes then, of all pieces; by the allocator */
+    uint32_t file, function; /* string ids of the program's line that asked; 0: unknown */
+    int32_t line;
+    uint32_t device; /* CUDA's number in the process */
+};
+
 #define SPOOL_ASSERT(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
 SPOOL_ASSERT(struct spool_anchor, 32);
 SPOOL_ASSERT(struct spool_comm, 56);
@@ -381,6 +393,7 @@ SPOOL_ASSERT(struct spool_rec_call, 112);
 SPOOL_ASSERT(struct spool_rec_loader, 48);
 SPOOL_ASSERT(struct spool_rec_stack, 112);
 SPOOL_ASSERT(struct spool_rec_line, 48);
+SPOOL_ASSERT(struct spool_rec_piece, 72);
 #undef SPOOL_ASSERT
 
 #endif

@@ -19,6 +19,7 @@ gpuprof_apply.py    settings
 gpuprof_compile.py  torch.compile
 gpuprof_losses.py   the first losses, on request (GPUPROF_LOSSES=N)
 gpuprof_modules.py  a range for each call of a module, on request (GPUPROF_MODULES=1)
+gpuprof_pieces.py   the memory that each line asks for, on request (GPUPROF_MEMORY=1)
 gpuprof_facts.py    keys of facts, which the build makes from wire/fact_keys.h
 With GPUPROF_HOOK=steps the hook records only steps, and obeys settings."""
 import ctypes
@@ -38,6 +39,7 @@ COPIES = ("to", "cuda")
 # Methods that the interpreter itself calls. In Python 3.11 calls of others are seen only if the
 # function's type is changed (hook_type.c).
 BY_INTERPRETER = ("__call__", "__next__", "__enter__", "__setattr__", "__repr__", "__format__", "__array__")
+INSTALLED = ("/site-packages/", "/dist-packages/")
 FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 torch = None
@@ -156,7 +158,7 @@ def start_method(context=None):
 
 def short(path):
     """A file's name; for an installed package, with its folder."""
-    for installed in ("/site-packages/", "/dist-packages/"):
+    for installed in INSTALLED:
         if installed in path:
             return path.partition(installed)[2]
     return os.path.basename(path)
@@ -232,6 +234,7 @@ def find_agent():
     library.gpuprof_hook_fact.argtypes = [text, text]
     library.gpuprof_hook_health.argtypes = [text, text]
     library.gpuprof_hook_range.argtypes = [text, i64, i64, number]
+    library.gpuprof_hook_piece.argtypes = [number] + [i64] * 5 + [text, text, number]
     for name in ("worker", "loading", "non_blocking", "evaluating"):
         getattr(library, f"gpuprof_hook_{name}").argtypes = [number]
     library.gpuprof_hook_loader.argtypes = [number, number, number, i64, i64, i64]
@@ -283,6 +286,9 @@ def hook_torch():
     if os.environ.get("GPUPROF_MODULES") == "1":
         load("modules")
         here["modules"].hook_modules()
+    if os.environ.get("GPUPROF_MEMORY") == "1":
+        load("pieces")
+        here["pieces"].hook_pieces()
 
 
 def install(module, itself):

@@ -180,6 +180,8 @@ def note_backward(*args, **__):
         fact(facts.TORCH_ANOMALY_MODE, "True")
     if backwards in (3, 10, 30) and not hook.only_steps:
         hook.here["memory"].note_peak()
+        if backwards == 30 and "pieces" in hook.here:
+            hook.here["pieces"].take()
     if backwards == 30:  # a profiler for a few steps has ended by now
         switched.at_later_step()
     return backwards >= 30

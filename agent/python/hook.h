@@ -5,6 +5,7 @@
  *   hook_tensor.c  what is known of tensors whose methods are watched
  *   hook_numbers.c what a matrix of whole numbers holds
  *   hook_lines.c   lines of launches
+ *   hook_piece.c   memory that an allocator gave out
  *   hook_py.c      Python's C API
  *   instrument_python.c  brings the Python hook into Python processes, and into no other
  *   instrument_reader.c  lets the recorder read their stacks from outside */
@@ -24,6 +25,11 @@ AGENT_EXPORT void gpuprof_hook_range(const char *name, int64_t start_ns, int64_t
 AGENT_EXPORT int64_t gpuprof_hook_columns_used(const void *numbers, int bytes, int64_t rows,
                                                int64_t columns);
 AGENT_EXPORT int64_t gpuprof_hook_ignored(const void *numbers, int bytes, int64_t count);
+/* Memory that an allocator gave out at that time, or took back (bytes below 0): see struct
+ * spool_rec_piece. file "": the line that asked is not known. */
+AGENT_EXPORT void gpuprof_hook_piece(int device, int64_t time_ns, int64_t bytes, int64_t address,
+                                     int64_t in_use, int64_t held, const char *file,
+                                     const char *function, int line);
 AGENT_EXPORT void gpuprof_hook_fact(const char *key, const char *value);
 AGENT_EXPORT void gpuprof_hook_health(const char *code, const char *text);
 

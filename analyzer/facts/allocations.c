@@ -1,10 +1,12 @@
 /* Finds the peak of the allocator's memory, and who holds it then. A piece is held by the outermost
- * operator in which it was asked for, and by the line from which its thread launched then. */
+ * operator in which it was asked for, and by the line that asked or, where that is not recorded, from
+ * which its thread launched then. */
 #include "analyzer/facts/allocations.h"
 
 #include "analyzer/measure/ranges.h"
 #include "base/keymap.h"
 #include "base/vec.h"
+#include "wire/spool_format.h"
 #include "wire/step_mark.h"
 
 #include <stdlib.h>
@@ -91,7 +93,10 @@ static int find_lines(struct holding *x, uint32_t last)
                 of_thread[thread] = timeline_row_line(t, &t->launch_lines[k]);
         }
         uint32_t thread = timeline_thread_index(t, r->thread);
-        x->line[i] = thread != TL_NONE ? of_thread[thread] : 0;
+        struct row_launch_line asked = {.stack = r->stack, .what = SPOOL_LINE_OWN};
+        x->line[i] = r->stack > 0        ? timeline_row_line(t, &asked)
+                     : thread != TL_NONE ? of_thread[thread]
+                                         : 0;
     }
     free(of_thread);
     return of_thread && x->line ? 0 : -1;

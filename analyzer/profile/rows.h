@@ -281,6 +281,7 @@ struct row_allocation {
     int64_t address;
     int64_t in_use_bytes; /* all that is given out then; -1 = not known */
     int64_t held_bytes;   /* with what the allocator keeps free; -1 = not known */
+    int64_t stack;        /* id: the line that asked; 0 or -1 = not recorded */
 };
 
 /* ---- results of the analysis, kept with the profile ---- */

@@ -264,7 +264,8 @@ CREATE TABLE allocation (                           -- what a framework's alloca
     bytes INTEGER,                                  -- below 0: taken back
     address INTEGER,
     in_use_bytes INTEGER,                           -- all that is given out then
-    held_bytes INTEGER                              -- with what the allocator keeps free
+    held_bytes INTEGER,                             -- with what the allocator keeps free
+    stack INTEGER                                   -- the line that asked, of `run --memory`
 );
 
 CREATE TABLE gpu_sample (                           -- the GPU's own gauges

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#define STORE_SCHEMA_VERSION 11 /* PRAGMA user_version */
+#define STORE_SCHEMA_VERSION 12 /* PRAGMA user_version */
 
 struct store;
 

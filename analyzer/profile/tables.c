@@ -229,10 +229,15 @@ static const struct column stack_sample_columns[] = {
 };
 
 static const struct column allocation_columns[] = {
-    INT(row_allocation, id),           INT(row_allocation, device),
-    INT(row_allocation, thread),       INT(row_allocation, time_ns),
-    INT(row_allocation, bytes),        INT(row_allocation, address),
-    INT(row_allocation, in_use_bytes), INT(row_allocation, held_bytes),
+    INT(row_allocation, id),
+    INT(row_allocation, device),
+    INT(row_allocation, thread),
+    INT(row_allocation, time_ns),
+    INT(row_allocation, bytes),
+    INT(row_allocation, address),
+    INT(row_allocation, in_use_bytes),
+    INT(row_allocation, held_bytes),
+    INT_SINCE(12, row_allocation, stack),
 };
 
 static const struct column launch_line_columns[] = {

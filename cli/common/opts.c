@@ -210,7 +210,8 @@ static void list_options(const struct option_spec *o)
         if (!o->help)
             continue;
         if (o[1].name && !o[1].help)
-            snprintf(name + n, sizeof name - (size_t)n, " --%s %s", o[1].name, o[1].arg);
+            snprintf(name + n, sizeof name - (size_t)n, " --%s%s%s", o[1].name, o[1].arg ? " " : "",
+                     o[1].arg ? o[1].arg : "");
         if (o->letter)
             printf("  -%c, %-22s %s\n", o->letter, name, o->help);
         else

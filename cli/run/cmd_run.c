@@ -20,7 +20,7 @@
 
 enum { LEAST_BYTES = 64 << 20, RECORD_SIGNAL = 7 /* kill -s RTMIN+7 PID */ };
 
-static bool force, no_record, modules, armed, light, full;
+static bool force, no_record, modules, memory, armed, light, full;
 static const char *output, *device, *metrics;
 static char metrics_path[PATH_MAX];
 static double metrics_every;
@@ -48,7 +48,8 @@ static const struct option_spec options[] = {
      "of the profile: 500M; default 4G, 0: no limit"},
     LOAD_STEP_KERNEL(results.how),
     LOAD_REDACT(results.how),
-    {"modules", 0, OPTION_FLAG, &modules, NULL, "PyTorch: record a range for each module call"},
+    {"modules", 0, OPTION_FLAG, &modules, NULL, "PyTorch: module calls; memory by line"},
+    {"memory", 0, OPTION_FLAG, &memory, NULL, NULL},
     {"report", 0, OPTION_FLAG, &results.report, NULL, "write the HTML page beside the profile"},
     {"metrics", 0, OPTION_STRING, &metrics, "FILE[,S]", "write Prometheus metrics every S (15) s"},
     {"strict", 0, OPTION_FLAG, &results.strict, NULL,
@@ -234,6 +235,8 @@ static int run(int argc, char **argv)
     results.quiet = quiet_wanted();
     if (modules)
         setenv("GPUPROF_MODULES", "1", 1); /* for the hook in the program */
+    if (memory)
+        setenv("GPUPROF_MEMORY", "1", 1);
     if (plan.window[0])
         setenv("GPUPROF_WINDOW", plan.window, 1);
     else

@@ -1,5 +1,5 @@
-/* The memory that a framework's allocator gave out: what it is for, as the hook recorded it; or, of
- * traces that have each piece, a curve over the recording, and who holds it at the peak. */
+/* The memory that a framework's allocator gave out: what it is for, as the hook recorded it; and, of
+ * recordings that have each piece, a curve over the recording, and who holds it at the peak. */
 #include "analyzer/facts/allocations.h"
 #include "analyzer/facts/memory.h"
 #include "report/page/page.h"
@@ -91,7 +91,8 @@ static void write_holders(const struct page *p)
     char line[300];
     page_put(p, "<div class=\"scroll\"><table class=\"data sortable\" id=\"holders\"><caption>Who "
                 "asked for what is in use at the peak: the outermost operator, and the line of the "
-                "program from which its thread launched then</caption><thead><tr><th "
+                "program that asked or, where that is not recorded, from which its thread launched "
+                "then</caption><thead><tr><th "
                 "scope=\"col\" class=\"l\">operator</th><th scope=\"col\" class=\"l\">line</th>"
                 "<th scope=\"col\">bytes</th><th scope=\"col\">%% of the peak</th><th "
                 "scope=\"col\">pieces</th></tr></thead><tbody>\n");
@@ -99,7 +100,10 @@ static void write_holders(const struct page *p)
         write_row(p, "before the recording", "", a->before_bytes, 0);
     for (size_t i = 0; i < a->holder_count; i++) {
         const struct holder *h = &a->holders[i];
-        write_row(p, h->name ? h->name : "outside of operators",
+        write_row(p,
+                  h->name   ? h->name
+                  : h->line ? ""
+                            : "outside of operators",
                   h->line ? timeline_line_text(p->t, h->line, line, sizeof line) : "", h->bytes,
                   h->pieces);
     }
@@ -127,7 +131,7 @@ static void write_kinds(const struct page *p)
     struct memory_use m = facts_memory(p->a->facts);
     struct text line;
     text_memory(&line, p->a);
-    page_put(p, "<section id=\"memory\"><h2>Memory</h2>\n<p>%s.</p>\n", line.s);
+    page_put(p, "<p>%s.</p>\n", line.s);
     page_put(p, "<table class=\"after\" id=\"kinds\"><caption>Memory of PyTorch's allocator in the "
                 "first 30 steps, and its share of the GPU's</caption><tbody>\n");
     write_kind(p, "in use at the peak", m.peak, m.total, "p6");
@@ -138,21 +142,19 @@ static void write_kinds(const struct page *p)
     if (m.reserved > 0)
         write_kind(p, "held by the allocator", m.reserved, m.total, "p6");
     write_kind(p, "what the process can get", m.available, m.total, "p8");
-    page_put(p, "</tbody></table>\n<p class=\"dim\">Gradients may be there after the peak only. "
-                "The lines that hold the memory are in traces of PyTorch's profiler with "
-                "<code>profile_memory=True</code>.</p>\n</section>\n");
+    page_put(
+        p, "</tbody></table>\n<p class=\"dim\">Gradients may be there after the peak only.%s</p>\n",
+        p->a->facts->allocations
+            ? ""
+            : " <code>gpuprof run --memory</code> records the lines that hold the memory.");
 }
 
-void page_memory(const struct page *p)
+static void write_pieces(const struct page *p)
 {
     const struct allocations *a = p->a->facts->allocations;
-    if (!a) {
-        write_kinds(p);
-        return;
-    }
     int64_t *most = calloc(POINTS, sizeof *most);
     struct text line;
-    page_put(p, "<section id=\"memory\"><h2>Memory</h2>\n<p>%s", text_pieces(&line, p->a->facts));
+    page_put(p, "<p>%s", text_pieces(&line, p->a->facts));
     if (a->step != TL_NONE)
         fprintf(p->f, ". The peak lies in step %lld",
                 (long long)facts_step_number(p->a->facts, a->step));
@@ -165,5 +167,14 @@ void page_memory(const struct page *p)
     }
     free(most);
     write_holders(p);
+}
+
+void page_memory(const struct page *p)
+{
+    page_put(p, "<section id=\"memory\"><h2>Memory</h2>\n");
+    if (text_memory_has_kinds(p->a->facts))
+        write_kinds(p);
+    if (p->a->facts->allocations)
+        write_pieces(p);
     page_put(p, "</section>\n");
 }

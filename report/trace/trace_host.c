@@ -79,7 +79,7 @@ static int write_thread(struct trace *c, uint32_t i)
         int64_t tid = x->lane ? TID_HOST_LANE + 1000 * (int64_t)i + x->lane : c->thread_tid[i];
         if (x->lane > named) { /* lanes begin in ascending order */
             struct text thread;
-            char name[224];
+            char name[sizeof thread.s + 32];
             text_thread(&thread, c->a, i);
             if (x->lane)
                 snprintf(name, sizeof name, "%s, lane %d", thread.s, x->lane + 1);

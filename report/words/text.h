@@ -6,7 +6,7 @@
 #include "report/export.h"
 
 struct text {
-    char s[192];
+    char s[256];
 };
 
 const char *text_time(struct text *b, int64_t ns);   /* length_words: "45.1 ms", "820 us" */
@@ -29,6 +29,8 @@ const char *text_hardware(struct text *b, const struct advice *a);
 /* "15.6 GB of 17.2 GB at the peak: weights 340 MB, ...; batches up to about 183 fit ..."; NULL: the
  * allocator's numbers were not recorded. */
 const char *text_memory(struct text *b, const struct advice *a);
+/* True if the kinds of memory are known of the highest peak: they are noted in the first 30 steps. */
+bool text_memory_has_kinds(const struct facts *f);
 /* The same from pieces of memory that were recorded one by one; NULL: none were. */
 const char *text_pieces(struct text *b, const struct facts *f);
 /* "failed; the GPU's memory had no room for 377 MB in layers.3 (Block) at model.py:12: ..."; NULL: no

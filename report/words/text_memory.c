@@ -20,17 +20,30 @@ static void put_largest(char *out, size_t size, const struct memory_use *m)
                  m->times_likely, m->times_low, m->times_high);
 }
 
+/* "; since then the most by aten::addmm: 1.2 GB": who holds most of it at the peak, by the line where
+ * that is recorded. */
+static void put_most(char *out, size_t size, const struct facts *f)
+{
+    const struct holder *h = f->allocations->holder_count ? &f->allocations->holders[0] : NULL;
+    char line[300];
+    struct text most;
+    const char *who = !h        ? NULL
+                      : h->line ? timeline_line_text(f->tl, h->line, line, sizeof line)
+                                : h->name;
+    if (who)
+        snprintf(out, size, "; %sthe most by %.60s: %.12s",
+                 f->allocations->before_bytes > 0 ? "since then " : "", who,
+                 text_bytes(&most, h->bytes));
+}
+
 const char *text_pieces(struct text *b, const struct facts *f)
 {
     const struct allocations *a = f->allocations;
-    struct text peak, held, before, most;
-    char first[110] = "";
+    struct text peak, held, before;
+    char most[110] = "";
     if (!a)
         return NULL;
-    const struct holder *h = a->holder_count ? &a->holders[0] : NULL;
-    if (h && h->name)
-        snprintf(first, sizeof first, "; since then the most by %.50s (%.12s)", h->name,
-                 text_bytes(&most, h->bytes));
+    put_most(most, sizeof most, f);
     snprintf(b->s, sizeof b->s, "%s%.12s in use at the peak", a->whole ? "" : "at least ",
              text_bytes(&peak, a->peak_bytes));
     size_t n = strlen(b->s);
@@ -40,24 +53,33 @@ const char *text_pieces(struct text *b, const struct facts *f)
     if (a->before_bytes > 0)
         n += (size_t)snprintf(b->s + n, sizeof b->s - n, "; %.12s from before the recording",
                               text_bytes(&before, a->before_bytes));
-    snprintf(b->s + n, sizeof b->s - n, "%s", first);
+    snprintf(b->s + n, sizeof b->s - n, "%s", most);
     return b->s;
+}
+
+bool text_memory_has_kinds(const struct facts *f)
+{
+    struct memory_use m = facts_memory(f);
+    return m.known && (!f->allocations || f->allocations->peak_bytes <= m.peak);
 }
 
 const char *text_memory(struct text *b, const struct advice *a)
 {
     struct memory_use m = facts_memory(a->facts);
     struct text peak, total, parts[4];
-    char largest[80] = "";
-    if (!m.known)
+    char largest[80] = "", most[110] = "";
+    if (!text_memory_has_kinds(a->facts))
         return text_pieces(b, a->facts);
     put_largest(largest, sizeof largest, &m);
+    if (a->facts->allocations)
+        put_most(most, sizeof most, a->facts);
     snprintf(b->s, sizeof b->s,
              "%.12s of %.12s at the peak: weights %.12s, their gradients %.12s, optimizer %.12s, "
-             "kept for backward %.12s%s",
+             "kept for backward %.12s%s%s",
              text_bytes(&peak, m.peak), text_bytes(&total, m.total),
              text_bytes(&parts[0], m.weights), text_bytes(&parts[1], m.gradients),
-             text_bytes(&parts[2], m.optimizer), text_bytes(&parts[3], m.activations), largest);
+             text_bytes(&parts[2], m.optimizer), text_bytes(&parts[3], m.activations), most,
+             largest);
     return b->s;
 }
 

@@ -68,10 +68,11 @@ def is_grad_enabled(): return True
 def are_deterministic_algorithms_enabled(): return False
 def get_num_threads(): return 4
 def get_float32_matmul_precision(): raise RuntimeError("mix of the legacy and new APIs")
-from torch import autograd, backends, cuda, amp, nn, optim, utils
+from torch import _C, autograd, backends, cuda, amp, nn, optim, utils
 import torch.utils.data
 autocast = amp.autocast_mode.autocast
 ''',
+    "torch/_C.py": "def _cuda_init(): pass\n",
     "torch/autograd/profiler.py": '''
 class record_function:
     def __init__(self, name): self.name = name
@@ -97,7 +98,15 @@ def is_available(): return True
 def is_bf16_supported(): return True
 def synchronize(device=None): pass
 def empty_cache(): pass
-from torch.cuda import amp, graphs
+from torch.cuda import amp, graphs, memory
+''',
+    "torch/cuda/memory.py": '''
+history, kept = [], []
+def _record_memory_history(enabled="all", context="all", stacks="all", max_entries=0):
+    kept.append(enabled)
+def _snapshot():
+    blocks = [{"state": "active_allocated", "size": 1024, "requested_size": 1000}, {"state": "inactive", "size": 3072, "requested_size": 0}]
+    return {"device_traces": [history], "segments": [{"device": 0, "total_size": 4096, "blocks": blocks}]}
 ''',
     "torch/cuda/graphs.py": '''
 class CUDAGraph:

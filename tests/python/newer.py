@@ -282,6 +282,40 @@ def steps_alone(test, program, fake):
     test.check("[('to', True)] channels_last" in done.stdout.splitlines(), "copies no longer wait", done.stdout)
 
 
+# What PyTorch would note: before the first entry 300 bytes are in use, and at the end 1,000.
+PIECES = """
+import os, sys, time, torch
+memory = torch.cuda.memory
+torch._C._cuda_init()
+if "itself" in sys.argv: memory._record_memory_history(None)
+below = {"filename": torch.__file__, "line": 1, "name": "linear"}, {"filename": "/opt/site-packages/x.py", "line": 2, "name": "x"}
+frames = [*below, {"filename": __file__, "line": 5, "name": "forward"}]
+for action, size, of in ("segment_alloc", 2048, frames), ("alloc", 1000, frames), ("alloc", 500, []), ("free_requested", 300, frames), \\
+        ("free_completed", 300, frames), ("free_completed", 500, []):
+    memory.history.append({"action": action, "addr": 4096, "size": size, "time_us": time.time_ns() // 1000, "frames": of})
+import atexit; atexit._run_exitfuncs()
+print(memory.kept)
+"""
+
+
+def pieces(test, python, fake):
+    program = [python, test.write("pieces.py", PIECES)]
+    ask = """SELECT a.bytes, a.in_use_bytes, a.held_bytes, coalesce(f.text, ''), coalesce(n.text, ''), coalesce(s.line, 0)
+             FROM allocation a LEFT JOIN stack s ON s.id = a.stack LEFT JOIN string f ON f.id = s.file
+             LEFT JOIN string n ON n.id = s.function ORDER BY a.id"""
+    done, profile = test.traced(program, PYTHONPATH=fake, GPUPROF_MEMORY="1")
+    rows = query(profile, ask)
+    test.check(rows == [(1000, 1300, 4096, program[1], "forward", 5), (500, 1800, 4096, "", "", 0), (-300, 1500, 4096, "", "", 0),
+                        (-500, 1000, 4096, "", "", 0)], "pieces of memory, what is in use and held, and the program's line", rows)
+    test.check("['all', None]" in done.stdout.splitlines(), "PyTorch's history is on for that time alone", done.stdout)
+    done, profile = test.traced([*program, "itself"], PYTHONPATH=fake, GPUPROF_MEMORY="1")
+    test.check(query(profile, ask) == [] and "['all', None]" in done.stdout.splitlines(),
+               "a program that keeps the history itself is left alone", done.stdout)
+    test.check(any("memory history" in str(text) for text in health(profile)), "and health says so", health(profile))
+    done, profile = test.traced(program, PYTHONPATH=fake)
+    test.check(query(profile, ask) == [] and "[]" in done.stdout.splitlines(), "nothing unless it is asked for", done.stdout)
+
+
 def main():
     test = Test(sys.argv[1])
     python = PYTHON if os.path.exists(PYTHON) else sys.executable
@@ -293,6 +327,7 @@ def main():
     compiled(test, program, fake)
     settings(test, program, fake)
     steps_alone(test, program, fake)
+    pieces(test, python, fake)
     test.done()
 
 

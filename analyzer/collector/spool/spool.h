@@ -363,6 +363,10 @@ void spool_add_silence(struct spool *s, const struct spool_rec_silent *r);
 void spool_note_call(struct spool *s, int64_t start_ns); /* a library call that works on the GPU */
 void spool_add_step(struct spool *s, const struct spool_rec_range *r);
 void spool_add_line(struct spool *s, struct spool_out *out, const struct spool_rec_line *r);
+void spool_add_piece(struct spool *s, struct spool_out *out, const struct spool_rec_piece *r);
+/* Id of a device's row. Makes one for a device that is used, but that no record describes, because
+ * the process was killed early. -1: not known. */
+int64_t spool_device_id(struct spool *s, struct spool_out *out, uint32_t ordinal);
 void spool_put_stretch_end(struct spool *s, struct spool_out *out);
 void spool_put_steps(struct spool *s, struct spool_out *out);
 /* Puts rows known only at the end: process, threads, streams, devices, health. */

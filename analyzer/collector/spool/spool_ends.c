@@ -138,9 +138,7 @@ static void put_losses(struct spool *s, struct spool_out *out)
                counted(s, SPOOL_SELF_NS));
 }
 
-/* Id of a device's row. Makes one for a device that is used, but that no record describes, because
- * the process was killed early. -1: not known. */
-static int64_t device_id(struct spool *s, struct spool_out *out, uint32_t ordinal)
+int64_t spool_device_id(struct spool *s, struct spool_out *out, uint32_t ordinal)
 {
     if (ordinal == UINT32_MAX)
         return -1;
@@ -170,7 +168,7 @@ static void put_places(struct spool *s, struct spool_out *out)
     }
     for (size_t i = 0; i < s->streams.n; i++) {
         struct spool_stream *p = &s->streams.at[i];
-        int64_t device = device_id(s, out, p->device), flags = p->flags;
+        int64_t device = spool_device_id(s, out, p->device), flags = p->flags;
         for (size_t k = 0; k < s->contexts.n && !p->known; k++)
             if (s->contexts.at[k].context == p->context &&
                 s->contexts.at[k].null_stream == p->stream)

@@ -1,4 +1,4 @@
-/* Turns records of launch lines into rows. Each line is a row of `stack`, once per process and
+/* Turns records of launch lines, and of memory with the line that asked for it, into rows. Each line is a row of `stack`, once per process and
  * module; its caller, a row without a file, is the module that it runs in. A stretch without an
  * end, from a process that was killed, lasts until the process' last record. */
 #include "analyzer/collector/spool/spool.h"
@@ -70,6 +70,24 @@ void spool_add_line(struct spool *s, struct spool_out *out, const struct spool_r
         .what = r->what,
         .stack = r->file ? stack_row(s, out, module, r->file, r->function, r->line) : 0};
     spool_put(out, ROW_LAUNCH_LINE, &row);
+}
+
+void spool_add_piece(struct spool *s, struct spool_out *out, const struct spool_rec_piece *r)
+{
+    int64_t time_ns = spool_time(s, r->head.start_ns);
+    if (r->bytes == 0 || !spool_in_window(out, time_ns, false))
+        return;
+    struct row_allocation row = {
+        .id = ++out->ids[ROW_ALLOCATION],
+        .device = spool_device_id(s, out, r->device),
+        .thread = spool_thread_id(s, out, r->head.tid),
+        .time_ns = time_ns,
+        .bytes = r->bytes,
+        .address = r->address,
+        .in_use_bytes = r->in_use,
+        .held_bytes = r->held,
+        .stack = r->file ? stack_row(s, out, 0, r->file, r->function, r->line) : 0};
+    spool_put(out, ROW_ALLOCATION, &row);
 }
 
 void spool_put_stretch_end(struct spool *s, struct spool_out *out)

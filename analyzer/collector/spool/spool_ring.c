@@ -181,7 +181,8 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
                                     [SPOOL_REC_STEP] = sizeof(struct spool_rec_range),
                                     [SPOOL_REC_SILENT] = sizeof(struct spool_rec_silent),
                                     [SPOOL_REC_LINE] = sizeof(struct spool_rec_line),
-                                    [SPOOL_REC_SEARCH] = sizeof(struct spool_rec_call)};
+                                    [SPOOL_REC_SEARCH] = sizeof(struct spool_rec_call),
+                                    [SPOOL_REC_PIECE] = sizeof(struct spool_rec_piece)};
     if (kind == SPOOL_REC_PAD || kind == SPOOL_REC_STACK)
         return;
     if (kind >= sizeof least || size < least[kind]) {
@@ -215,6 +216,9 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
         break;
     case SPOOL_REC_LINE:
         spool_add_line(s, out, record);
+        break;
+    case SPOOL_REC_PIECE:
+        spool_add_piece(s, out, record);
         break;
     case SPOOL_REC_LOADER:
         put_loader(s, out, record);

@@ -1,5 +1,5 @@
 /* The program's lines of launches: one row of `stack` for each line, and stretches with and without
- * an end. */
+ * an end. Memory refers to the same rows. */
 #include "tests/unit/collect_spools.h"
 
 static uint32_t train, forward, module; /* ids in the spool */
@@ -52,6 +52,37 @@ TEST(lines_become_rows)
     ck_assert(LAUNCH(2)->stack == 0 && LAUNCH(3)->stack == STACK(0)->id);
     ck_assert(LAUNCH(4)->what == SPOOL_LINE_STRETCH && LAUNCH(4)->thread == -1);
     ck_assert(LAUNCH(4)->start_ns == 5 && LAUNCH(4)->end_ns == 40 && LAUNCH(4)->stretch == 1);
+    spool_end(&w);
+}
+
+TEST(memory_has_the_line_that_asked)
+{
+    struct spool_writer w = begin();
+    launch(&w, 77, 9, SPOOL_LINE_OWN, 1, 10, 10);
+    struct spool_rec_piece r = {.head = {SPOOL_REC_PIECE, sizeof r, 77, START + 20, START + 20},
+                                .bytes = 512,
+                                .address = 4096,
+                                .in_use = 700,
+                                .held = 2048,
+                                .file = train,
+                                .function = forward,
+                                .line = 9,
+                                .device = 1};
+    spool_append(&w, 0, &r, sizeof r);
+    r.bytes = -512, r.file = 0, r.head.start_ns = START + 30;
+    spool_append(&w, 0, &r, sizeof r);
+    r.bytes = 0; /* says nothing */
+    spool_append(&w, 0, &r, sizeof r);
+    finish();
+    const struct row_allocation *out = MEMORY_ROW(m, allocation, ROW_ALLOCATION, 0),
+                                *back = MEMORY_ROW(m, allocation, ROW_ALLOCATION, 1);
+    ck_assert_int_eq(m->count[ROW_ALLOCATION], 2);
+    ck_assert(out->bytes == 512 && out->time_ns == 20 && out->address == 4096);
+    ck_assert(out->in_use_bytes == 700 && out->held_bytes == 2048);
+    ck_assert(out->stack == STACK(0)->id && out->thread == LAUNCH(0)->thread);
+    ck_assert_int_eq(MEMORY_ROW(m, device, ROW_DEVICE, 0)->id, out->device);
+    ck_assert_int_eq(MEMORY_ROW(m, device, ROW_DEVICE, 0)->ordinal, 1);
+    ck_assert(back->bytes == -512 && back->stack == 0);
     spool_end(&w);
 }
 

@@ -62,7 +62,7 @@ TEST(the_peak_is_found_with_its_holders)
     ck_assert_int_eq(m->holders[1].pieces, 1);
     ck_assert_str_eq(text_memory(&line, a),
                      "1.64 KB in use at the peak, 9.00 KB held by the allocator; 990 B from before "
-                     "the recording; since then the most by aten::linear (600 B)");
+                     "the recording; since then the most by aten::linear: 600 B");
 }
 
 /* What the recording does not say is summed up from 0; pieces that are taken back without having been
@@ -74,6 +74,31 @@ TEST(without_totals_the_peak_is_a_bound)
     ck_assert_int_eq(m->peak_bytes, 650);
     ck_assert_int_eq(m->before_bytes, 0);
     ck_assert_int_eq(m->held_bytes, -1);
+}
+
+/* `gpuprof run --memory` notes the line that asked with the piece itself. */
+TEST(a_piece_with_its_line_is_held_by_it)
+{
+    struct text line;
+    struct builder b = build_start();
+    struct row_stack frame = {.id = 7,
+                              .file = build_text(&b, "/home/me/train.py"),
+                              .function = build_text(&b, "forward"),
+                              .line = 8};
+    struct row_allocation r = {.id = 1,
+                               .device = 1,
+                               .thread = 1,
+                               .time_ns = MS(1),
+                               .bytes = 700,
+                               .in_use_bytes = 700,
+                               .held_bytes = -1,
+                               .stack = 7};
+    build_put(&b, ROW_STACK, &frame);
+    build_put(&b, ROW_ALLOCATION, &r);
+    build_kernel(&b, "gemm", US(20), US(60), MS(8));
+    struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(text_memory(&line, a),
+                     "700 B in use at the peak; the most by train.py:8 (forward): 700 B");
 }
 
 TEST(without_pieces_there_is_nothing)

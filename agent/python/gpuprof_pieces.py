@@ -1,0 +1,108 @@
+"""With GPUPROF_MEMORY=1: each piece of memory that PyTorch's allocator gives out up to the thirtieth backward
+pass, to a failure, or to the program's end, with the line that asks. PyTorch itself notes them, with the
+stack of each (its memory history); the hook reads what it noted once, and ends that. A program that keeps the history
+itself is left alone."""
+import atexit
+import os
+import time
+
+agent, guarded, encoded, torch = hook.agent, hook.guarded, hook.encoded, hook.torch
+
+MOST = 100000  # pieces; PyTorch drops the oldest beyond
+AT_ONCE = 2000  # pieces: 150 KB of a ring's MiB, which the recorder reads within PAUSE_S
+PAUSE_S = 0.02
+library = os.path.dirname(os.__file__) + os.sep
+running = 0  # the process in which PyTorch keeps the history for us
+switching = False  # we are turning it on or off
+places = {}  # by id of a frame, which PyTorch shares between stacks: (it is the program's, file, function, line)
+
+
+def switch(on):
+    global running, switching
+    switching = True
+    if on:
+        torch.cuda.memory._record_memory_history(enabled="all", context="alloc", stacks="python", max_entries=MOST)
+    else:
+        torch.cuda.memory._record_memory_history(enabled=None)
+    running, switching = os.getpid() if on else 0, False
+
+
+@guarded
+def begin(*_):
+    switch(True)
+
+
+@guarded
+def note_others(*_, **__):
+    """The program turns the history on or off: it is the program's from now on."""
+    global running
+    if running and not switching:
+        running = 0
+        agent.gpuprof_hook_health(b"python-hook", b"the program keeps PyTorch's memory history itself, so the memory "
+                                                  b"that each line asks for is not recorded")
+
+
+def place(frame):
+    """A frame as the agent takes it, and whether it is the program's own: not PyTorch, Python or an installed package."""
+    known = places.get(id(frame))
+    if not known or known[0] is not frame:
+        path = frame["filename"]
+        other = path.startswith((hook.torch_folder, hook.FOLDER, library, "<")) or any(part in path for part in hook.INSTALLED)
+        known = places[id(frame)] = frame, not other, encoded(path), encoded(frame["name"]), frame["line"]
+    return known
+
+
+def asked(frames):
+    """file, function and line of the innermost frame of the program; in a backward pass there is none."""
+    for frame in frames:
+        _, own, *where = place(frame)
+        if own:
+            return where
+    return b"", b"", 0
+
+
+def changes(entries):
+    """Of each entry of the history that changes it: in use, held, and how much of the first."""
+    signs = {"alloc": (1, 0), "free_completed": (-1, 0), "segment_alloc": (0, 1), "segment_map": (0, 1),
+             "segment_free": (0, -1), "segment_unmap": (0, -1)}
+    for entry in entries:
+        piece, segment = signs.get(entry["action"], (0, 0))
+        if piece or segment:
+            yield entry, piece * entry["size"], segment * entry["size"]
+
+
+def tell(device, entries, segments):
+    """What is in use and held at the end is known, so what was before the first entry follows."""
+    steps = list(changes(entries))
+    in_use = sum(b.get("requested_size", b["size"]) for s in segments for b in s["blocks"] if b["state"].startswith("active"))
+    in_use -= sum(piece for _, piece, _ in steps)
+    held = sum(s["total_size"] for s in segments) - sum(segment for _, _, segment in steps)
+    to_monotonic = time.monotonic_ns() - time.time_ns()
+    for n, (entry, piece, segment) in enumerate(steps):
+        in_use += piece
+        held += segment
+        if piece:
+            agent.gpuprof_hook_piece(device, entry["time_us"] * 1000 + to_monotonic, piece, entry["addr"], in_use, held,
+                                     *asked(entry["frames"] if piece > 0 else ()))
+        if n % AT_ONCE == AT_ONCE - 1:
+            time.sleep(PAUSE_S)
+
+
+@guarded
+def take():
+    if running != os.getpid():  # a forked child has no use of the GPU
+        return
+    snapshot = torch.cuda.memory._snapshot()
+    switch(False)
+    for device, entries in enumerate(snapshot["device_traces"]):
+        tell(device, entries, [s for s in snapshot["segments"] if s["device"] == device])
+    places.clear()
+
+
+def hook_pieces():
+    """The history can be kept once PyTorch has begun with CUDA."""
+    in_c = getattr(torch, "_C", None)
+    if hasattr(in_c, "_cuda_init"):
+        hook.wrap(torch.cuda.memory, "_record_memory_history", hook.NOTE, note=note_others)
+        hook.once(in_c, "_cuda_init", begin, hook.AFTER)
+        atexit.register(take)
