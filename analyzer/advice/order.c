@@ -180,7 +180,7 @@ static bool calls_others(const struct line *l)
 }
 
 /* True if `o` says what to do about the time in the cause's lines: it names one of them, or is about
- * batches as they are. With a GPU also if it is about host work at large, which may be the model's but does
+ * batches as they are, but not about which samples are drawn. With a GPU also if it is about host work at large, which may be the model's but does
  * not make batches, or the lines lack a core. */
 static bool answers_line(const struct facts *f, const struct outcome *o,
                          const struct query_cause *c)
@@ -195,7 +195,8 @@ static bool answers_line(const struct facts *f, const struct outcome *o,
     if (named)
         return true;
     if (o->rule->about_input)
-        return f->on_cpu ? query_line_of_input(c->line) : query_line_loads(c->line);
+        return !c->line->draws &&
+               (f->on_cpu ? query_line_of_input(c->line) : query_line_loads(c->line));
     if (o->rule->about_update && query_line_updates(c->line))
         return true;
     return !f->on_cpu &&

@@ -48,6 +48,7 @@ struct line {
     const char *call;      /* for LINE_SLEEPS: "wait4", "futex"; "" = not known */
     bool compiles;         /* mostly in PyTorch's compiler */
     bool loads;            /* mostly in PyTorch's loader, or called by it */
+    bool draws;            /* mostly so where it asks a sampler, which no worker does */
     int number;            /* line number */
     uint8_t does;          /* enum line_does: what it does most of the time */
     int64_t looks;         /* number of samples */

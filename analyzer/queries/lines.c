@@ -59,23 +59,38 @@ const char *query_worker_line(const struct facts *f, struct arena *arena)
     return out ? out : "";
 }
 
-/* The function that makes samples in the training thread. Lines that call PyTorch's loader are left
- * out: they only receive batches. */
+/* True for lines of the same function. In a comprehension or at a file's top level: for the same
+ * line with different calls. */
+static bool same_function(const struct line *a, const struct line *b)
+{
+    return strcmp(a->file, b->file) == 0 && strcmp(a->function, b->function) == 0 &&
+           (*a->function || (a->number > 0 && a->number == b->number));
+}
+
+/* The function that makes samples in the training thread, by its lines that do. Lines that call
+ * PyTorch's loader are left out: they only receive batches; and those that draw what is in a batch, which
+ * no worker does. */
 static struct query_cause samples_here(const struct facts *f)
 {
     const struct lines *all = facts_lines(f, LINES_STEP);
-    struct query_cause c = {.line = NULL};
+    struct query_cause best = {.line = NULL};
     for (size_t i = 0; i < all->count; i++) {
         const struct line *l = &all->at[i];
-        bool function = *l->function;
-        int64_t ns = function ? l->function_ns : l->ns;
-        if (query_line_of_input(l) && !strstr(l->called, "DataLoaderIter") && ns > c.ns)
-            c = (struct query_cause){.line = l,
-                                     .ns = ns,
-                                     .from = function ? l->function_from : l->number,
-                                     .to = function ? l->function_to : l->number};
+        struct query_cause c = {.line = l, .from = l->number, .to = l->number};
+        if (!query_line_of_input(l) || l->draws || strstr(l->called, "DataLoaderIter"))
+            continue;
+        for (size_t k = 0; k < all->count; k++) {
+            const struct line *o = &all->at[k];
+            if (!query_line_of_input(o) || o->draws || !(o == l || same_function(o, l)))
+                continue;
+            c.ns += o->ns;
+            c.from = o->number < c.from ? o->number : c.from;
+            c.to = o->number > c.to ? o->number : c.to;
+        }
+        if (c.ns > best.ns)
+            best = c;
     }
-    return c;
+    return best;
 }
 
 const char *query_samples_text(const struct facts *f, struct arena *arena)
@@ -145,14 +160,6 @@ static int64_t own_ns(const struct facts *f, const struct line *l)
     int64_t launching = f->on_cpu ? 0 : l->part_ns[PART_IDLE_LAUNCH];
     bool update = f->on_cpu && query_line_updates(l) && l->ns * QUERY_MUCH_UPDATE >= f->step_ns;
     return is_computing(l) && !update ? 0 : l->ns - launching;
-}
-
-/* True for lines of the same function. In a comprehension or at a file's top level: for the same
- * line with different calls. */
-static bool same_function(const struct line *a, const struct line *b)
-{
-    return strcmp(a->file, b->file) == 0 && strcmp(a->function, b->function) == 0 &&
-           (*a->function || (a->number > 0 && a->number == b->number));
 }
 
 /* The line together with the other lines of its function. Alone if the function also runs the

@@ -16,6 +16,7 @@ struct stack_line {
                            and of all modules around it */
     bool in_backward; /* the thread waits for autograd's engine */
     bool in_loader;   /* PyTorch's loader runs */
+    bool in_sampler;  /* it asks for the indices of the next batch */
     bool in_worker;   /* a loader's worker process, which makes batches for another process */
 };
 

@@ -10,7 +10,7 @@
 struct sum {
     uint32_t line; /* index of a stack whose innermost frame is that line */
     struct charged charged;
-    int64_t loads; /* looks in PyTorch's loader */
+    int64_t loads, draws; /* looks in PyTorch's loader; of these, in its sampler */
     struct {
         uint32_t stack; /* index of the stack that names it */
         int64_t looks;
@@ -103,6 +103,7 @@ static void name(struct facts *f, struct line *l, const struct sum *s)
     l->innermost = s->innermost.stack == TL_NONE ? "" : stack_function(t, s->innermost.stack, a);
     l->compiles = is_compiler(t, s->called.stack) || is_compiler(t, s->innermost.stack);
     l->loads = s->loads * 2 > s->charged.all;
+    l->draws = s->draws * 2 > s->charged.all;
     l->call = tl_text(t, s->charged.call);
     l->number = (int)t->stacks[s->line].line;
     l->does = does_most(&s->charged);
@@ -174,6 +175,7 @@ static int sum_stacks(const struct facts *f, const struct stack_line *stacks,
             return -1;
         add(&s->charged, &charged[i]);
         s->loads += stacks[i].in_loader ? charged[i].all : 0;
+        s->draws += stacks[i].in_sampler ? charged[i].all : 0;
         add(total, &charged[i]);
         if (charged[i].all > s->called.looks) {
             s->called.stack = l.called;

@@ -83,8 +83,11 @@ static enum python_owner owner_in(const char *file, const struct loop_package *l
 static struct stack_line resolve(const struct timeline *t, uint32_t stack,
                                  const struct loop_package *loop)
 {
-    struct stack_line s = {TL_NONE, TL_NONE, stack, TL_NONE, waits_for_engine(t, stack),
-                           false,   false};
+    struct stack_line s = {.line = TL_NONE,
+                           .called = TL_NONE,
+                           .innermost = stack,
+                           .outside = TL_NONE,
+                           .in_backward = waits_for_engine(t, stack)};
     bool module =
         false; /* the frame before calls one, and the user's frame outside of it is wanted */
     uint32_t frames[DEEPEST];
@@ -100,6 +103,7 @@ static struct stack_line resolve(const struct timeline *t, uint32_t stack,
         }
         module |= calls_module(t, i);
         s.in_loader |= in_loader(t, i);
+        s.in_sampler |= in_loader(t, i) && str_ends_with(function_of(t, i), "._next_index");
         if (owner == PYTHON_OF_PACKAGE && package == SIZE_MAX)
             package = n;
         s.in_worker |= strcmp(function_of(t, i), "_worker_loop") == 0 && owner == PYTHON_OF_TORCH;

@@ -368,3 +368,29 @@ TEST(a_library_calls_the_program_back)
         ck_assert_int_eq(stepper, 1);
     }
 }
+
+/* A sampler of a library, which a loader in a wrapper asks: it stands behind the line, and no worker would do its work.
+ * So does a function that joins samples, which a worker would do. */
+TEST(what_a_loader_calls_of_others)
+{
+    for (int joins = 0; joins < 2; joins++) {
+        struct builder b = start();
+        int64_t line = frame(&b, 0, "/home/me/train.py", "main", 50);
+        int64_t in = frame(&b, line, PACKAGES "loops/data.py", "Shard.__iter__", 8);
+        in = frame(&b, in, PACKAGES "torch/utils/data/dataloader.py", "_Iter.__next__", 725);
+        in = joins ? frame(&b, in, PACKAGES "torch/utils/data/_utils/fetch.py", "_Fetch.fetch", 54)
+                   : frame(&b, in, PACKAGES "torch/utils/data/dataloader.py", "_Iter._next_index",
+                           715);
+        in = frame(&b, in, PACKAGES "texts/batches.py",
+                   joins ? "Joiner.__call__" : "Unique.__iter__", 5);
+        in = frame(&b, in, PACKAGES "texts/rows.py", "Rows.read", 90);
+        for (int i = 0; i < STEPS; i++)
+            look(&b, in, STACK_RUNNING, "", step(&b, i) + MS(5));
+        const struct lines *l = facts_lines(build_analyze(&b)->facts, LINES_STEP);
+        ck_assert_uint_eq(l->count, 1);
+        ck_assert_str_eq(l->at[0].called,
+                         joins ? "texts.Joiner.__call__" : "texts.Unique.__iter__");
+        ck_assert(l->at[0].loads);
+        ck_assert(l->at[0].draws == !joins);
+    }
+}
