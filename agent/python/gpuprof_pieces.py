@@ -90,13 +90,15 @@ def tell(device, entries, segments):
 
 @guarded
 def take():
-    if running != os.getpid():  # a forked child has no use of the GPU
+    if running != os.getpid() or not hook.here["memory"].works():  # a forked child has no use of the GPU
         return
+    begin_ns = time.monotonic_ns()
     snapshot = torch.cuda.memory._snapshot()
     switch(False)
     for device, entries in enumerate(snapshot["device_traces"]):
         tell(device, entries, [s for s in snapshot["segments"] if s["device"] == device])
     places.clear()
+    agent.gpuprof_hook_range(b"gpuprof.memory", begin_ns, time.monotonic_ns(), 1)
 
 
 def hook_pieces():

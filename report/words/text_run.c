@@ -173,8 +173,8 @@ const char *text_profiler(struct text *b, const struct advice *a)
         return NULL;
     snprintf(
         b->s, sizeof b->s,
-        "the numbers leave out %zu of the %zu steps, in which the program's own torch.profiler "
-        "starts, stops or writes its trace (%s); while it records, the host takes longer",
+        "the numbers leave out %zu of the %zu steps, in which torch.profiler, or run --memory, "
+        "starts, stops or writes what it has (%s); while it records, the host takes longer",
         s->profiled, s->count, text_time(&time, s->profiled_ns));
     return b->s;
 }

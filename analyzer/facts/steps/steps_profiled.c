@@ -1,7 +1,7 @@
-/* Stops using steps in which the program's own profiler starts, stops or writes its results. That
- * takes seconds, once in a run, and is no cost of the loop.
+/* Stops using steps in which the program's own profiler starts, stops or writes its results, or the
+ * hook reads PyTorch's memory history. That takes seconds, once in a run, and is no cost of the loop.
  *
- *   ranges "torch.profiler" of the hook -> time in each step -> unused from 1/FACTS_PROFILED on
+ *   ranges "torch.profiler" and "gpuprof.memory" of the hook -> time in each step -> unused from 1/FACTS_PROFILED on
  *
  * Leaves out at most half of the steps: a program that profiles every step pays for that in every
  * step. Cost: one pass over the ranges of the training thread. */
@@ -10,6 +10,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+static bool profiles(const char *name)
+{
+    return strcmp(name, "torch.profiler") == 0 || strcmp(name, "gpuprof.memory") == 0;
+}
 
 static int64_t common(const struct step *s, const struct range *r)
 {
@@ -30,7 +35,7 @@ static void find_times(const struct facts *f, int64_t *taken)
     size_t first = 0;
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
         const struct range *r = &t->ranges[i];
-        if (r->start_ns < until || strcmp(tl_text(t, r->name), "torch.profiler") != 0)
+        if (r->start_ns < until || !profiles(tl_text(t, r->name)))
             continue;
         until = r->end_ns;
         while (first < s->count && s->at[first].to_ns <= r->start_ns)

@@ -8,6 +8,8 @@
 enum { STEPS = 12 };
 
 /* Steps of 1 ms; in those of `which` (a bit each) the profiler takes `profiler` more. */
+static const char *profiler_name = "torch.profiler";
+
 static struct builder profiled(unsigned which, int64_t profiler)
 {
     struct builder b = build_start();
@@ -17,8 +19,8 @@ static struct builder profiled(unsigned which, int64_t profiler)
         build_kernel(&b, "gemm_forward", at + US(10), at + US(20), US(500));
         build_sync(&b, at + US(540), US(20));
         if (more) {
-            build_range(&b, "torch.profiler", at + US(600), at + US(600) + more);
-            build_range(&b, "torch.profiler", at + US(610), at + US(590) + more); /* inside */
+            build_range(&b, profiler_name, at + US(600), at + US(600) + more);
+            build_range(&b, profiler_name, at + US(610), at + US(590) + more); /* inside */
         }
         build_range(&b, "step", at, at + MS(1) + more);
         at += MS(1) + more;
@@ -41,6 +43,14 @@ TEST(a_stop_is_left_out)
     ck_assert_uint_eq(s->slow, 0);
     ck_assert_int_lt(s->max_ns, MS(2));
     ck_assert_ptr_nonnull(strstr(text_profiler(&text, b.a), "leave out 2 of the 12 steps"));
+}
+
+TEST(reading_the_memory_history_is_left_out)
+{
+    profiler_name = "gpuprof.memory";
+    struct builder b = profiled(1u << 6, MS(40));
+    profiler_name = "torch.profiler";
+    ck_assert_uint_eq(steps_of(&b)->profiled, 1);
 }
 
 TEST(what_takes_nothing_stays)
