@@ -4,6 +4,7 @@
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/kernels/functions.h"
+#include "analyzer/queries/kernels/kinds.h"
 #include "analyzer/queries/kernels/loops.h"
 #include "analyzer/queries/open.h"
 #include "analyzer/queries/waits.h"
@@ -194,26 +195,31 @@ static struct line_found launched_from(const struct facts *f, struct arena *aren
     return (struct line_found){g->at[best].place, g->at[best].function};
 }
 
-/* Adds the backward pass of the lines that launch hardly anything but runs. */
+/* Adds the backward pass of the lines that launch hardly anything but runs; in steps whose launches carry
+ * no lines, the kernels of that. */
 static void add_backward(struct pass *p, struct arena *arena)
 {
-    const struct timeline *t = p->f->tl;
+    const struct facts *f = p->f;
+    const struct timeline *t = f->tl;
     int64_t *own = arena_array(arena, t->stack_count + 1, sizeof *own);
     int64_t *held = arena_array(arena, t->stack_count + 1, sizeof *held);
-    for (uint32_t pass = 0; pass < 2 && own && held; pass++)
+    bool *back = arena_array(arena, t->op_count + 1, sizeof *back);
+    for (uint32_t pass = 0; pass < 2 && own && held && back; pass++)
         for (uint32_t i = 0; i < t->op_count; i++) {
-            uint32_t line = query_used(p->f, i) ? tl_op_line(t, i) : 0;
+            uint32_t line = query_used(f, i) && facts_gpu_lines_sum(f, i) ? tl_op_line(t, i) : 0;
             if (!line)
                 continue;
             uint32_t at = tl_line_stack(line);
             bool forward = tl_line_way(line) == SPOOL_LINE_OWN;
-            if (pass == 0 && forward) {
-                own[at]++;
-                held[at] += p->marks[i];
-            } else if (pass == 1 && !forward && held[at] * 100 > own[at] * QUERY_ALMOST_PCT) {
-                p->marks[i] = true;
-            }
+            own[at] += pass == 0 && forward;
+            held[at] += pass == 0 && forward && p->marks[i];
+            back[i] = pass == 1 && !forward && held[at] * 100 > own[at] * QUERY_ALMOST_PCT;
         }
+    struct query_kinds kinds = query_kinds(f, arena, back);
+    for (uint32_t i = 0; back && i < t->op_count; i++)
+        p->marks[i] |= back[i] || (query_used(f, i) && !facts_gpu_lines_sum(f, i) &&
+                                   query_is_optimizer(f, i) == QUERY_NO &&
+                                   query_kind_is_marked(query_kind_of(f, &kinds, i)));
 }
 
 /* Adds what lines of loops launch, unless runs hold half of that already. */
@@ -240,7 +246,7 @@ struct query_piecewise query_piecewise(const struct facts *f, struct arena *aren
     p.functions = query_functions(f, arena);
     follow_thread(&p);
     query_functions_release(&p.functions);
-    if (out.runs)
+    if (out.runs && facts_gpu_lines(f)->count)
         add_backward(&p, arena);
     struct query_loops loops = query_loops(f, arena);
     add_loops(&p, &loops);
