@@ -1,175 +1,26 @@
-/* Charges samples ("looks") of the program's threads to lines: see lines.h. One row may stand for
- * several looks that found the thread unchanged, because it did not run between them. They count as
- * spread evenly between the first and the last. */
-#include "analyzer/facts/lines/lines_parts.h"
+/* Charges samples ("looks") of the program's threads to lines, list by list: see lines.h. */
+#include "analyzer/facts/lines/lines_looks.h"
 
 #include "analyzer/facts/limits.h"
 #include "analyzer/facts/passes.h"
-#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { WAITS = 0 }; /* lists that are not divided by part of the step use this index */
 
-/* A stretch of time to which looks are charged, with the part of the step that it counts for. */
-struct stretch {
-    int64_t start_ns, end_ns;
-    enum part part;
-};
-struct stretches VEC(struct stretch);
-
-struct pass {
-    struct facts *f;
-    struct stack_line *stacks;
-    uint32_t *stack_of; /* by sample: index in timeline.stacks, or TL_NONE */
-    struct charged *charged;
-    uint32_t *hooks; /* samples of autograd's threads that run Python, in time */
-    size_t hook_count;
-    struct cpu_spans *cpu; /* without a GPU: what the training thread does when */
-};
-
-static bool add(struct stretches *s, int64_t start_ns, int64_t end_ns, enum part part)
-{
-    struct stretch *new = vec_push(s);
-    if (new)
-        *new = (struct stretch){start_ns, end_ns, part};
-    return new != NULL;
-}
-
-/* ---- looks ---- */
-
-static enum line_does does_of(const struct pass *p, const struct row_stack_sample *s,
-                              uint32_t stack)
-{
-    switch (s->state) {
-    case STACK_RUNNING:
-        return LINE_COMPUTES;
-    case STACK_READY:
-        return LINE_STARVES;
-    case STACK_DISK:
-        return LINE_DISK;
-    default:
-        return p->stacks[stack].in_backward && !p->f->on_cpu ? LINE_BACKWARD : LINE_SLEEPS;
-    }
-}
-
-static void charge(struct pass *p, const struct row_stack_sample *s, uint32_t stack, enum part part,
-                   int64_t looks)
-{
-    struct charged *c = &p->charged[stack];
-    enum line_does does = does_of(p, s, stack);
-    c->by_does[does] += looks;
-    c->by_part[part] += looks;
-    c->all += looks;
-    if (does == LINE_SLEEPS && s->call && looks > c->call_looks) {
-        c->call = s->call;
-        c->call_looks = looks;
-    }
-}
-
-/* Time of look number i of the row. */
-static int64_t look_time_ns(const struct row_stack_sample *s, int64_t i)
-{
-    return s->looks > 1 ? s->start_ns + (int64_t)((double)(s->end_ns - s->start_ns) * (double)i /
-                                                  (double)(s->looks - 1))
-                        : s->start_ns;
-}
-
-/* How many of the row's looks lie before `ns`: the inverse of look_at_ns. */
-static int64_t looks_before(const struct row_stack_sample *s, int64_t ns)
-{
-    if (ns <= s->start_ns)
-        return 0;
-    if (s->looks <= 1 || ns > s->end_ns)
-        return s->looks;
-    int64_t i = (int64_t)((double)(ns - s->start_ns) * (double)(s->looks - 1) /
-                          (double)(s->end_ns - s->start_ns));
-    while (i > 0 && look_time_ns(s, i) >= ns)
-        i--;
-    while (i < s->looks && look_time_ns(s, i) < ns)
-        i++;
-    return i;
-}
-
-/* Index of the first stretch that ends after ns. */
-static size_t first_after(const struct stretches *at, int64_t ns)
-{
-    size_t low = 0, high = at->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (at->at[middle].end_ns <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* True for a thread's look at Python that PyTorch calls within a backward pass: a hook of a gradient, a
- * function's own backward(). Threads of Python begin in threading's bootstrap. */
-static bool is_hook(const struct pass *p, const struct row_stack_sample *s, uint32_t stack)
-{
-    const struct timeline *t = p->f->tl;
-    uint32_t thread = timeline_thread_index(t, s->thread), main = p->f->steps.main_thread;
-    if (stack == TL_NONE || s->looks <= 0 || p->stacks[stack].line == TL_NONE ||
-        thread == TL_NONE || thread == main ||
-        t->threads[thread].process != t->threads[main].process)
-        return false;
-    uint32_t root = stack;
-    for (uint32_t up = root; up != TL_NONE; up = timeline_stack_index(t, t->stacks[up].caller))
-        root = up;
-    return !strstr(tl_text(t, t->stacks[root].function), "_bootstrap");
-}
-
-/* Of the row's looks in the stretch: those at which a thread of autograd ran Python are that thread's. */
-static int64_t charge_hooks(struct pass *p, const struct row_stack_sample *s,
-                            const struct stretch *at)
-{
-    int64_t from = s->start_ns > at->start_ns ? s->start_ns : at->start_ns,
-            to = s->end_ns < at->end_ns ? s->end_ns + FACTS_TOGETHER_NS : at->end_ns, all = 0;
-    for (size_t i = 0; i < p->hook_count; i++) {
-        const struct row_stack_sample *hook = &p->f->tl->stack_samples[p->hooks[i]];
-        int64_t looks = looks_before(hook, to) - looks_before(hook, from);
-        if (looks <= 0)
-            continue;
-        charge(p, hook, p->stack_of[p->hooks[i]], at->part, looks);
-        all += looks;
-    }
-    return all;
-}
-
-/* Charges each look of the row that lies in a stretch. The stretches are sorted by time. */
-static void charge_sample(struct pass *p, const struct row_stack_sample *s, uint32_t stack,
-                          const struct stretches *at)
-{
-    for (size_t i = first_after(at, s->start_ns); i < at->n && at->at[i].start_ns <= s->end_ns;
-         i++) {
-        int64_t looks = looks_before(s, at->at[i].end_ns) - looks_before(s, at->at[i].start_ns);
-        if (looks > 0 && p->hook_count && does_of(p, s, stack) == LINE_BACKWARD)
-            looks -= charge_hooks(p, s, &at->at[i]);
-        if (looks > 0)
-            charge(p, s, stack, at->at[i].part, looks);
-    }
-}
-
-static void forget_charged(struct pass *p)
-{
-    memset(p->charged, 0, p->f->tl->stack_count * sizeof *p->charged);
-}
-
 /* Charges the training thread's looks in these stretches, and sums them up into list
  * `which`. -1: out of memory. */
-static int charge_main(struct pass *p, const struct stretches *at,
+static int charge_main(struct looks *p, const struct stretches *at,
                        const int64_t part_ns[PART_COUNT], enum lines_of which)
 {
     const struct timeline *t = p->f->tl;
-    forget_charged(p);
+    looks_forget(p);
     for (size_t i = 0; i < t->stack_sample_count; i++) {
         const struct row_stack_sample *s = &t->stack_samples[i];
         if (p->stack_of[i] != TL_NONE && s->looks > 0 &&
             timeline_thread_index(t, s->thread) == p->f->steps.main_thread)
-            charge_sample(p, s, p->stack_of[i], at);
+            looks_charge_sample(p, s, p->stack_of[i], at);
     }
     return lines_sum(p->f, p->stacks, p->charged, part_ns, &p->f->lines->of[which]);
 }
@@ -196,15 +47,15 @@ static bool find_idle(const struct facts *f, struct stretches *at)
     for (size_t i = 0; i < f->gap_count && ok; i++) {
         const struct gap *g = &f->gaps[i];
         if (g->step != TL_NONE && f->steps.at[g->step].used && is_idle(g->part))
-            ok = add(at, g->start_ns, g->end_ns, g->part);
+            ok = looks_add_stretch(at, g->start_ns, g->end_ns, g->part);
     }
     for (size_t i = 0; f->on_cpu && i < f->steps.count && ok; i++)
         if (f->steps.at[i].used)
-            ok = add(at, f->steps.at[i].start_ns, f->steps.at[i].end_ns, PART_OTHER);
+            ok = looks_add_stretch(at, f->steps.at[i].start_ns, f->steps.at[i].end_ns, PART_OTHER);
     return ok;
 }
 
-static int charge_gaps(struct pass *p)
+static int charge_gaps(struct looks *p)
 {
     const struct facts *f = p->f;
     struct stretches at = {0};
@@ -218,7 +69,7 @@ static int charge_gaps(struct pass *p)
 }
 
 /* Without a GPU: the part of the step that the training thread is in at `ns`. */
-static enum part cpu_part_at(const struct pass *p, int64_t ns)
+static enum part cpu_part_at(const struct looks *p, int64_t ns)
 {
     int64_t parts[PART_COUNT] = {0};
     if (p->cpu)
@@ -229,23 +80,23 @@ static enum part cpu_part_at(const struct pass *p, int64_t ns)
     return PART_OTHER;
 }
 
-static void charge_look(struct pass *p, const struct row_stack_sample *s, uint32_t stack)
+static void charge_look(struct looks *p, const struct row_stack_sample *s, uint32_t stack)
 {
     for (int64_t i = 0; i < s->looks; i++) {
-        int64_t ns = look_time_ns(s, i);
+        int64_t ns = looks_time_ns(s, i);
         uint32_t step = facts_step_at(p->f, ns);
         if (step != TL_NONE && p->f->steps.at[step].used)
-            charge(p, s, stack, cpu_part_at(p, ns), 1);
+            looks_charge(p, s, stack, cpu_part_at(p, ns), 1);
     }
 }
 
-static int charge_cpu(struct pass *p)
+static int charge_cpu(struct looks *p)
 {
     const struct facts *f = p->f;
     int64_t part_ns[PART_COUNT] = {0};
     if (!(p->cpu = cpu_spans_find(f, f->steps.main_thread)))
         return -1;
-    forget_charged(p);
+    looks_forget(p);
     for (size_t i = 0; i < f->tl->stack_sample_count; i++)
         if (p->stack_of[i] != TL_NONE &&
             timeline_thread_index(f->tl, f->tl->stack_samples[i].thread) == f->steps.main_thread)
@@ -264,7 +115,7 @@ static bool waits(const struct api *a)
            a->kind == API_COPY_SYNC;
 }
 
-static int charge_waits(struct pass *p)
+static int charge_waits(struct looks *p)
 {
     const struct facts *f = p->f;
     const struct thread *th = facts_main_thread(f);
@@ -276,7 +127,7 @@ static int charge_waits(struct pass *p)
         uint32_t step = waits(a) ? facts_step_at(f, a->start_ns) : TL_NONE;
         if (step == TL_NONE || !f->steps.at[step].used)
             continue;
-        ok = add(&at, a->start_ns, a->end_ns, (enum part)WAITS);
+        ok = looks_add_stretch(&at, a->start_ns, a->end_ns, (enum part)WAITS);
         all_ns += a->end_ns - a->start_ns;
     }
     part_ns[WAITS] = facts_per_step(f, all_ns);
@@ -285,7 +136,7 @@ static int charge_waits(struct pass *p)
     return rc;
 }
 
-static int charge_other_steps(struct pass *p)
+static int charge_other_steps(struct looks *p)
 {
     const struct facts *f = p->f;
     struct stretches at = {0};
@@ -293,7 +144,8 @@ static int charge_other_steps(struct pass *p)
     bool ok = true;
     for (size_t i = 0; i < f->steps.count && ok; i++)
         if (f->steps.at[i].other)
-            ok = add(&at, f->steps.at[i].start_ns, f->steps.at[i].end_ns, (enum part)WAITS);
+            ok = looks_add_stretch(&at, f->steps.at[i].start_ns, f->steps.at[i].end_ns,
+                                   (enum part)WAITS);
     int rc = ok ? charge_main(p, &at, part_ns, LINES_OTHER) : -1;
     vec_release(&at);
     return rc;
@@ -301,16 +153,16 @@ static int charge_other_steps(struct pass *p)
 
 /* Charges all looks at worker processes inside the user's code. Outside of it a
  * worker waits for its queue. */
-static int charge_workers(struct pass *p)
+static int charge_workers(struct looks *p)
 {
     const struct facts *f = p->f;
     int64_t part_ns[PART_COUNT] = {[WAITS] = f->host.fetch_ns};
-    forget_charged(p);
+    looks_forget(p);
     for (size_t i = 0; i < f->tl->stack_sample_count; i++) {
         const struct row_stack_sample *s = &f->tl->stack_samples[i];
         uint32_t stack = p->stack_of[i];
         if (stack != TL_NONE && p->stacks[stack].in_worker && s->looks > 0)
-            charge(p, s, stack, (enum part)WAITS, s->looks);
+            looks_charge(p, s, stack, (enum part)WAITS, s->looks);
     }
     return lines_sum(p->f, p->stacks, p->charged, part_ns, &f->lines->of[LINES_WORKERS]);
 }
@@ -319,29 +171,29 @@ static int charge_workers(struct pass *p)
 
 /* Adds the part of each idle stretch in which the training thread sleeps on a lock, as it does
  * while another thread has Python's. False: out of memory. */
-static bool find_asleep(const struct pass *p, const struct stretches *steps, struct stretches *at)
+static bool find_asleep(const struct looks *p, const struct stretches *steps, struct stretches *at)
 {
     const struct timeline *t = p->f->tl;
     bool ok = true;
     for (size_t i = 0; i < t->stack_sample_count && ok; i++) {
         const struct row_stack_sample *s = &t->stack_samples[i];
         int64_t from = s->start_ns - FACTS_TOGETHER_NS, to = s->end_ns + FACTS_TOGETHER_NS;
-        if (p->stack_of[i] == TL_NONE || does_of(p, s, p->stack_of[i]) != LINE_SLEEPS ||
+        if (p->stack_of[i] == TL_NONE || looks_do(p, s, p->stack_of[i]) != LINE_SLEEPS ||
             strcmp(tl_text(t, s->call), "futex") != 0 ||
             timeline_thread_index(t, s->thread) != p->f->steps.main_thread)
             continue;
-        for (size_t k = first_after(steps, from); k < steps->n && steps->at[k].start_ns <= to && ok;
-             k++) {
+        for (size_t k = looks_first_after(steps, from);
+             k < steps->n && steps->at[k].start_ns <= to && ok; k++) {
             const struct stretch *x = &steps->at[k];
-            ok = add(at, x->start_ns > from ? x->start_ns : from, x->end_ns < to ? x->end_ns : to,
-                     (enum part)WAITS);
+            ok = looks_add_stretch(at, x->start_ns > from ? x->start_ns : from,
+                                   x->end_ns < to ? x->end_ns : to, (enum part)WAITS);
         }
     }
     return ok;
 }
 
 /* True for a look at a thread of the training process that runs Python beside the training. */
-static bool is_beside(const struct pass *p, size_t sample)
+static bool is_beside(const struct looks *p, size_t sample)
 {
     const struct timeline *t = p->f->tl;
     const struct row_stack_sample *s = &t->stack_samples[sample];
@@ -352,16 +204,16 @@ static bool is_beside(const struct pass *p, size_t sample)
 }
 
 /* Charges what other threads compute in Python while the training thread sleeps on a lock. */
-static int charge_threads(struct pass *p)
+static int charge_threads(struct looks *p)
 {
     struct facts *f = p->f;
     struct stretches steps = {0}, at = {0};
     int64_t part_ns[PART_COUNT] = {0}, looks = 0;
     bool ok = find_idle(f, &steps) && find_asleep(p, &steps, &at);
-    forget_charged(p);
+    looks_forget(p);
     for (size_t i = 0; i < f->tl->stack_sample_count && at.n && ok; i++)
         if (is_beside(p, i))
-            charge_sample(p, &f->tl->stack_samples[i], p->stack_of[i], &at);
+            looks_charge_sample(p, &f->tl->stack_samples[i], p->stack_of[i], &at);
     for (size_t i = 0; i < f->tl->stack_count; i++)
         looks += p->stacks[i].line == TL_NONE ? 0 : p->charged[i].all;
     const struct lines *step = &f->lines->of[LINES_STEP];
@@ -375,7 +227,7 @@ static int charge_threads(struct pass *p)
 
 /* ---- the pass ---- */
 
-static int begin(struct pass *p)
+static int begin(struct looks *p)
 {
     const struct timeline *t = p->f->tl;
     p->stacks = stack_lines_find(p->f);
@@ -387,12 +239,12 @@ static int begin(struct pass *p)
     if (!p->stacks || !p->charged || !p->stack_of || !p->hooks)
         return -1;
     for (size_t i = 0; i < t->stack_sample_count; i++)
-        if (is_hook(p, &t->stack_samples[i], p->stack_of[i]))
+        if (looks_of_hook(p, &t->stack_samples[i], p->stack_of[i]))
             p->hooks[p->hook_count++] = (uint32_t)i;
     return 0;
 }
 
-static void count_looks(struct pass *p)
+static void count_looks(struct looks *p)
 {
     const struct timeline *t = p->f->tl;
     for (size_t i = 0; i < t->stack_sample_count; i++)
@@ -402,7 +254,7 @@ static void count_looks(struct pass *p)
 
 int lines_measure(struct facts *f, struct err *e)
 {
-    struct pass p = {.f = f};
+    struct looks p = {.f = f};
     f->lines = arena_alloc(&f->arena, sizeof *f->lines);
     if (!f->lines)
         return err_no_memory(e);
