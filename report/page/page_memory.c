@@ -8,6 +8,7 @@
 #include "report/words/text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { POINTS = 800 };
 
@@ -21,21 +22,38 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The most that is in use in each part of the recording; what no piece changes stays. */
-static void collect(const struct page *p, int64_t most[POINTS])
+/* When pieces are no longer recorded: the hook reads them once, often before the program ends. */
+static int64_t pieces_end_ns(const struct timeline *t)
+{
+    int64_t end_ns = t->end_ns;
+    for (size_t i = 0; i < t->range_count; i++)
+        if (strcmp(tl_text(t, t->ranges[i].name), "gpuprof.memory") == 0 &&
+            t->ranges[i].start_ns < end_ns)
+            end_ns = t->ranges[i].start_ns;
+    return end_ns;
+}
+
+/* The part of the recording that a time lies in. */
+static size_t point_of(const struct timeline *t, int64_t ns)
+{
+    double share = (double)(ns - t->start_ns) / (double)(t->end_ns - t->start_ns);
+    return share <= 0 ? 0 : share < 1 ? (size_t)(share * POINTS) : POINTS - 1;
+}
+
+/* The most that is in use in each part of the recording; what no piece changes stays. Returns how
+ * many parts that is known of. */
+static size_t collect(const struct page *p, int64_t most[POINTS])
 {
     const struct facts *f = p->a->facts;
     const struct timeline *t = p->t;
-    double span = (double)(t->end_ns - t->start_ns);
     struct in_use u = {0};
     int64_t bytes, last = -1;
-    size_t at = 0;
-    for (size_t i = 0; i < t->allocation_count && span > 0; i++) {
+    size_t at = 0, known = point_of(t, pieces_end_ns(t)) + 1;
+    for (size_t i = 0; i < t->allocation_count && t->end_ns > t->start_ns; i++) {
         const struct row_allocation *r = &t->allocations[i];
         if (!in_use_add(f, r, &u, &bytes))
             continue;
-        double share = (double)(r->time_ns - t->start_ns) / span;
-        size_t k = share <= 0 ? 0 : share < 1 ? (size_t)(share * POINTS) : POINTS - 1;
+        size_t k = point_of(t, r->time_ns);
         if (last < 0)
             last = r->in_use_bytes >= 0 ? bytes - r->bytes : 0;
         for (; at < k; at++)
@@ -43,11 +61,12 @@ static void collect(const struct page *p, int64_t most[POINTS])
         most[k] = larger(most[k], larger(last, bytes));
         last = bytes;
     }
-    for (; at < POINTS; at++)
+    for (; at < known; at++)
         most[at] = larger(most[at], last);
+    return known;
 }
 
-static void write_curve(const struct page *p, const int64_t most[POINTS])
+static void write_curve(const struct page *p, const int64_t most[POINTS], size_t known)
 {
     const struct allocations *a = p->a->facts->allocations;
     struct text peak, top;
@@ -60,7 +79,7 @@ static void write_curve(const struct page *p, const int64_t most[POINTS])
     svg_open(p->f, 1000, 100, "curve", label);
     page_band(p);
     fputs("<path d=\"", p->f);
-    for (size_t k = 0; k < POINTS; k++)
+    for (size_t k = 0; k < known; k++)
         fprintf(p->f, "%s%.5g %.4g", k ? "L" : "M", 1000 * ((double)k + 0.5) / POINTS,
                 100 - 100 * (double)most[k] / ceiling);
     fputs("\"/>", p->f);
@@ -154,15 +173,17 @@ static void write_pieces(const struct page *p)
     const struct allocations *a = p->a->facts->allocations;
     int64_t *most = calloc(POINTS, sizeof *most);
     struct text line;
-    page_put(p, "<p>%s", text_pieces(&line, p->a->facts));
+    page_put(p, "<p>%s",
+             text_memory_has_kinds(p->a->facts) ? "The lines that asked for it are below"
+                                                : text_pieces(&line, p->a->facts));
     if (a->step != TL_NONE)
         fprintf(p->f, ". The peak lies in step %lld",
                 (long long)facts_step_number(p->a->facts, a->step));
     page_put(p, ".</p>\n");
     if (most) {
-        collect(p, most);
+        size_t known = collect(p, most);
         page_put(p, "<div class=\"curves\">\n");
-        write_curve(p, most);
+        write_curve(p, most, known);
         page_put(p, "</div>\n");
     }
     free(most);

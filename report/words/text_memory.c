@@ -48,7 +48,7 @@ const char *text_pieces(struct text *b, const struct facts *f)
              text_bytes(&peak, a->peak_bytes));
     size_t n = strlen(b->s);
     if (a->held_bytes >= 0)
-        n += (size_t)snprintf(b->s + n, sizeof b->s - n, ", %.12s held by the allocator",
+        n += (size_t)snprintf(b->s + n, sizeof b->s - n, ", %.12s held by the allocator then",
                               text_bytes(&held, a->held_bytes));
     if (a->before_bytes > 0)
         n += (size_t)snprintf(b->s + n, sizeof b->s - n, "; %.12s from before the recording",
