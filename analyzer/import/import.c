@@ -43,6 +43,8 @@ static const struct {
                  "sqlite REPORT.nsys-rep"},
     {".xplane.pb", XPLANE},
     {".xplane.pb.gz", XPLANE},
+    {".pickle", "gpuprof reads no snapshot of PyTorch's memory: gpuprof run --memory CMD records "
+                "what holds it"},
     {".pftrace", PERFETTO},
     {".pftrace.gz", PERFETTO},
     {".perfetto-trace", PERFETTO},

@@ -161,8 +161,10 @@ static const char *other_json(const struct json_reader *j)
     } known[] = {
         {"nodes", "a PyTorch execution trace (operators without times), not a timeline: record "
                   "with torch.profiler.profile and use the file that export_chrome_trace writes"},
-        {"segments", "a snapshot of CUDA memory, not a timeline: use a torch.profiler trace"},
-        {"device_traces", "a snapshot of CUDA memory, not a timeline: use a torch.profiler trace"},
+        {"segments", "a snapshot of CUDA memory, not a timeline: gpuprof run --memory records "
+                     "what holds it"},
+        {"device_traces", "a snapshot of CUDA memory, not a timeline: gpuprof run --memory records "
+                          "what holds it"},
         {"profiles", "a speedscope file: use the original trace"},
         {"resourceSpans",
          "an OpenTelemetry trace, which contains no GPU data: use a torch.profiler trace"},

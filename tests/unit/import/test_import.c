@@ -93,6 +93,8 @@ TEST(test_refused)
     refused("report.nsys-rep", "nsys export --type sqlite");
     write_file("x.pftrace", "anything");
     refused("x.pftrace", "traceconv json");
+    write_file("x.pickle", "anything");
+    refused("x.pickle", "run --memory");
     write_file("x.pftrace.gz", "anything");
     refused("x.pftrace.gz", "traceconv json");
     write_file("x.xplane.pb", "anything");
