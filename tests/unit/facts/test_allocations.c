@@ -60,9 +60,10 @@ TEST(the_peak_is_found_with_its_holders)
     ck_assert_int_eq(m->holders[0].bytes, 600);
     ck_assert_str_eq(m->holders[1].name, "aten::relu");
     ck_assert_int_eq(m->holders[1].pieces, 1);
-    ck_assert_str_eq(text_memory(&line, a),
-                     "1.64 KB in use at the peak, 9.00 KB held by the allocator then; 990 B from before "
-                     "the recording; since then the most by aten::linear: 600 B");
+    ck_assert_str_eq(
+        text_memory(&line, a),
+        "1.64 KB in use at the peak, 9.00 KB held by the allocator then; 990 B from before "
+        "the recording; since then the most by aten::linear: 600 B");
 }
 
 /* What the recording does not say is summed up from 0; pieces that are taken back without having been
