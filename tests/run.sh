@@ -13,6 +13,7 @@ jobs=$(nproc 2>/dev/null || echo 2)
 export PYTHONDONTWRITEBYTECODE=1 # nothing is left between the sources
 passed=0 failed=0 skipped=0 names= reasons= why= times= agent=
 [ ! -e "$build/lib/libgpuprof_agent.so" ] || agent=yes
+. tests/behind.sh
 
 # "NAME: why" of the tests named that the pass $1 skipped: the last line that each wrote
 why_skipped() {
@@ -94,25 +95,10 @@ count_sanitized() { # PRESET
     fi
 }
 
-# behind PART: begins a part of this script that takes the processors' idle time. A session of its own, because Linux divides
-# time between sessions first (sched_autogroup); there are two ctests then, and each needs a folder for its own log.
-behind() {
+# in_idle_time PART: begins a part of this script behind the tests in front. Two ctests run then, and each needs a folder for its log.
+in_idle_time() {
     mkdir -p "$build/behind" && echo "subdirs(\"$(cd "$build" && pwd)\")" >"$build/behind/CTestTestfile.cmake"
-    idle="nice -n 19"
-    ! chrt -i 0 true 2>/dev/null || idle="chrt -i 0"
-    # shellcheck disable=SC2086 # two or three words
-    setsid sh -c '(echo 19 >/proc/self/autogroup) 2>/dev/null; exec "$@"' sh $idle tests/run.sh "$build" "$1" "$logs" &
-    behind=$!
-}
-
-# The part behind goes on as any other: what runs in front now judges no time.
-beside() {
-    (echo 0 >"/proc/$behind/autogroup") 2>/dev/null
-    for _ in first "its children meanwhile"; do
-        for process in $(ps -o pid= -s "$behind" 2>/dev/null); do
-            chrt -a -o -p 0 "$process" 2>/dev/null
-        done
-    done
+    behind tests/run.sh "$build" "$1" "$logs"
 }
 
 joined() {
@@ -168,7 +154,7 @@ echo "== release =="
 # shellcheck disable=SC2086
 case $what:${GPUPROF_TESTS:-} in
 long:*)
-    behind behind:long
+    in_idle_time behind:long
     pass timed "$build" -L long -L timed
     beside
     pass others "$build" -L long -LE timed $many
@@ -183,7 +169,7 @@ long:*)
     count others ""
     ;;
 *)
-    behind behind:test
+    in_idle_time behind:test
     pass timed "$build" -L timed -LE long
     beside
     pass others "$build" -LE 'timed|long' -E "$patient" $many

@@ -5,7 +5,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(mktemp -d) || exit 2
 trap 'rm -rf "$top"' EXIT
 mkdir -p "$top/tests" "$top/bin" "$top/build/Testing/Temporary" "$top/build/behind/Testing/Temporary"
-cp "$here/run.sh" "$top/tests"
+cp "$here/run.sh" "$here/behind.sh" "$top/tests"
 cat >"$top/bin/ctest" <<'FAKE'
 #!/bin/sh
 case "$*" in
