@@ -57,8 +57,8 @@ struct line {
 };
 
 /* frames.c: the thread's innermost frame of the user's code, or of a package if the user has none
- * on the stack, or if that frame calls a library that runs the loop. backward: the thread enters backward(). False: no
- * such Python runs in this thread. */
+ * on the stack, or if that frame calls a library that runs the loop. backward: the thread enters
+ * backward(). False: no such Python runs in this thread. */
 struct frame_place {
     uint64_t code;
     int64_t at; /* offset of the running instruction, in bytes */

@@ -71,11 +71,19 @@ def changes(entries):
             yield entry, piece * entry["size"], segment * entry["size"]
 
 
+def dropped(entries, blocks):
+    """Entries for the pieces that are still given out, of which PyTorch has dropped the entry; it keeps their stacks."""
+    known = {entry["addr"] for entry in entries if entry["action"] == "alloc"}
+    time_us = entries[0]["time_us"] if entries else time.time_ns() // 1000
+    return [{"action": "alloc", "addr": b["address"], "size": b["requested_size"], "time_us": time_us, "frames": b.get("frames", ())}
+            for b in blocks if b["address"] not in known]
+
+
 def tell(device, entries, segments):
     """What is in use and held at the end is known, so what was before the first entry follows."""
-    steps = list(changes(entries))
-    in_use = sum(b.get("requested_size", b["size"]) for s in segments for b in s["blocks"] if b["state"].startswith("active"))
-    in_use -= sum(piece for _, piece, _ in steps)
+    blocks = [b for s in segments for b in s["blocks"] if b["state"].startswith("active")]
+    steps = list(changes(dropped(entries, blocks) + entries))
+    in_use = sum(b["requested_size"] for b in blocks) - sum(piece for _, piece, _ in steps)
     held = sum(s["total_size"] for s in segments) - sum(segment for _, _, segment in steps)
     to_monotonic = time.monotonic_ns() - time.time_ns()
     for n, (entry, piece, segment) in enumerate(steps):
@@ -83,7 +91,7 @@ def tell(device, entries, segments):
         held += segment
         if piece:
             agent.gpuprof_hook_piece(device, entry["time_us"] * 1000 + to_monotonic, piece, entry["addr"], in_use, held,
-                                     *asked(entry["frames"] if piece > 0 else ()))
+                                     *asked(entry.get("frames", ()) if piece > 0 else ()))
         if n % AT_ONCE == AT_ONCE - 1:
             time.sleep(PAUSE_S)
 

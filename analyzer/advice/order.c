@@ -180,8 +180,8 @@ static bool calls_others(const struct line *l)
 }
 
 /* True if `o` says what to do about the time in the cause's lines: it names one of them, or is about
- * batches as they are, but not about which samples are drawn. With a GPU also if it is about host work at large, which may be the model's but does
- * not make batches, or the lines lack a core. */
+ * batches as they are, but not about which samples are drawn. With a GPU also if it is about host
+ * work at large, which may be the model's but does not make batches, or the lines lack a core. */
 static bool answers_line(const struct facts *f, const struct outcome *o,
                          const struct query_cause *c)
 {

@@ -101,11 +101,13 @@ def empty_cache(): pass
 from torch.cuda import amp, graphs, memory
 ''',
     "torch/cuda/memory.py": '''
-history, kept = [], []
+history, kept, old = [], [], []
 def _record_memory_history(enabled="all", context="all", stacks="all", max_entries=0):
     kept.append(enabled)
 def _snapshot():
-    blocks = [{"state": "active_allocated", "size": 1024, "requested_size": 1000}, {"state": "inactive", "size": 3072, "requested_size": 0}]
+    blocks = [{"state": "active_allocated", "address": 4096, "requested_size": 1000, "frames": []},
+              {"state": "active_allocated", "address": 5120, "requested_size": 64, "frames": old},
+              {"state": "inactive", "address": 6144, "requested_size": 0, "frames": []}]
     return {"device_traces": [history], "segments": [{"device": 0, "total_size": 4096, "blocks": blocks}]}
 ''',
     "torch/cuda/graphs.py": '''

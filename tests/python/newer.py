@@ -282,7 +282,7 @@ def steps_alone(test, program, fake):
     test.check("[('to', True)] channels_last" in done.stdout.splitlines(), "copies no longer wait", done.stdout)
 
 
-# What PyTorch would note: before the first entry 300 bytes are in use, and at the end 1,000.
+# What PyTorch would note: before the first entry 364 bytes are in use, and at the end 1,064. The entry of 64 of them is dropped.
 PIECES = """
 import os, sys, time, torch
 memory = torch.cuda.memory
@@ -292,6 +292,7 @@ torch._C._cuda_init()
 if "itself" in sys.argv: memory._record_memory_history(None)
 below = {"filename": torch.__file__, "line": 1, "name": "linear"}, {"filename": "/opt/site-packages/x.py", "line": 2, "name": "x"}
 frames = [*below, {"filename": __file__, "line": 5, "name": "forward"}]
+memory.old.append({"filename": __file__, "line": 2, "name": "build"})
 for action, size, of in ("segment_alloc", 2048, frames), ("alloc", 1000, frames), ("alloc", 500, []), ("free_requested", 300, frames), \\
         ("free_completed", 300, frames), ("free_completed", 500, []):
     memory.history.append({"action": action, "addr": 4096, "size": size, "time_us": time.time_ns() // 1000, "frames": of})
@@ -307,8 +308,8 @@ def pieces(test, python, fake):
              LEFT JOIN string n ON n.id = s.function ORDER BY a.id"""
     done, profile = test.traced(program, PYTHONPATH=fake, GPUPROF_MEMORY="1")
     rows = query(profile, ask)
-    test.check(rows == [(1000, 1300, 4096, program[1], "forward", 5), (500, 1800, 4096, "", "", 0), (-300, 1500, 4096, "", "", 0),
-                        (-500, 1000, 4096, "", "", 0)], "pieces of memory, what is in use and held, and the program's line", rows)
+    test.check(rows == [(64, 364, 2048, program[1], "build", 2), (1000, 1364, 4096, program[1], "forward", 5), (500, 1864, 4096, "", "", 0),
+                        (-300, 1564, 4096, "", "", 0), (-500, 1064, 4096, "", "", 0)], "pieces of memory, what is in use and held, and the program's line", rows)
     test.check("['all', None]" in done.stdout.splitlines(), "PyTorch's history is on for that time alone", done.stdout)
     done, profile = test.traced([*program, "itself"], PYTHONPATH=fake, GPUPROF_MEMORY="1")
     test.check(query(profile, ask) == [] and "['all', None]" in done.stdout.splitlines(),

@@ -1,6 +1,7 @@
-/* Turns records of launch lines, and of memory with the line that asked for it, into rows. Each line is a row of `stack`, once per process and
- * module; its caller, a row without a file, is the module that it runs in. A stretch without an
- * end, from a process that was killed, lasts until the process' last record. */
+/* Turns records of launch lines, and of memory with the line that asked for it, into rows. Each line
+ * is a row of `stack`, once per process and module; its caller, a row without a file, is the module
+ * that it runs in. A stretch without an end, from a process that was killed, lasts until the
+ * process' last record. */
 #include "analyzer/collector/spool/spool.h"
 
 #include "base/keymap.h"

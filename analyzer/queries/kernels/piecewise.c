@@ -195,8 +195,8 @@ static struct line_found launched_from(const struct facts *f, struct arena *aren
     return (struct line_found){g->at[best].place, g->at[best].function};
 }
 
-/* Adds the backward pass of the lines that launch hardly anything but runs; in steps whose launches carry
- * no lines, the kernels of that. */
+/* Adds the backward pass of the lines that launch hardly anything but runs; in steps whose launches
+ * carry no lines, the kernels of the same kinds. */
 static void add_backward(struct pass *p, struct arena *arena)
 {
     const struct facts *f = p->f;

@@ -3,9 +3,10 @@
  * parameters or a mask filled row by row. A run ends at a kernel that computes products or
  * exchanges data, or if it gets more than QUERY_PIECES_KINDS kinds. Numbers that the host reads in
  * between belong to it, with the waits for them: so Python's max(), sum() and `in` read a tensor's
- * elements. So does the backward pass of a line that launches hardly anything else. Where launches carry lines and modules, what a loop's lines launch belongs to it as well,
- * of any kind, with its backward pass (loops.h). Cost: one pass over the training thread's calls, one
- * over the gaps, and that of loops.h. */
+ * elements. So does the backward pass of a line that launches hardly anything else. Where launches
+ * carry lines and modules, what a loop's lines launch belongs to it as well, of any kind, with its
+ * backward pass (loops.h). Cost: a few passes over the training thread's calls and the operations,
+ * one over the gaps, and that of loops.h. */
 #ifndef GPUPROF_QUERIES_KERNELS_PIECEWISE_H
 #define GPUPROF_QUERIES_KERNELS_PIECEWISE_H
 
