@@ -14,7 +14,8 @@ PAUSE_S = 0.02
 library = os.path.dirname(os.__file__) + os.sep
 running = 0  # the process in which PyTorch keeps the history for us
 switching = False  # we are turning it on or off
-places = {}  # by id of a frame, which PyTorch shares between stacks: (it is the program's, file, function, line)
+OWN, PACKAGE, OPTIMIZER, BACKWARD, OTHER = range(5)  # whose frame it is; the middle ones are PyTorch's
+places = {}  # by id of a frame, which PyTorch shares between stacks: the frame, whose it is, and file, function, line
 
 
 def switch(on):
@@ -42,23 +43,52 @@ def note_others(*_, **__):
                                                   b"that each line asks for is not recorded")
 
 
+def whose(path):
+    if path.startswith(hook.torch_folder):
+        part = path[len(hook.torch_folder):].split(os.sep)[0]
+        return {"optim": OPTIMIZER, "autograd": BACKWARD}.get(part, OTHER)
+    if path.startswith((hook.FOLDER, "<")):
+        return OTHER
+    if any(part in path for part in hook.INSTALLED):  # they may lie in Python's own folder
+        return PACKAGE
+    return OTHER if path.startswith(library) else OWN
+
+
 def place(frame):
-    """A frame as the agent takes it, and whether it is the program's own: not PyTorch, Python or an installed package."""
     known = places.get(id(frame))
     if not known or known[0] is not frame:
         path = frame["filename"]
-        other = path.startswith((hook.torch_folder, hook.FOLDER, library, "<")) or any(part in path for part in hook.INSTALLED)
-        known = places[id(frame)] = frame, not other, encoded(path), encoded(frame["name"]), frame["line"]
-    return known
+        known = places[id(frame)] = frame, whose(path), (encoded(path), encoded(frame["name"]), frame["line"])
+    return known[1:]
 
 
 def asked(frames):
-    """file, function and line of the innermost frame of the program; in a backward pass there is none."""
+    """Whose frames lie below the program's innermost one; its place; the place of the innermost package below it. None: there is none."""
+    below, package = set(), None
     for frame in frames:
-        _, own, *where = place(frame)
-        if own:
-            return where
-    return b"", b"", 0
+        owner, where = place(frame)
+        if owner == OWN:
+            return below, where, package
+        below.add(owner)
+        package = package or (where if owner == PACKAGE else None)
+    return below, None, package
+
+
+def loop_calls(entries):
+    """Lines in which a library runs the loop: both a backward pass and an optimizer run below, called by a package. They
+    say nothing of what asks."""
+    seen = {}
+    for entry in entries:
+        below, where, package = asked(entry.get("frames", ()))
+        if where and package:
+            seen.setdefault(where, set()).update(below)
+    return {where for where, below in seen.items() if {OPTIMIZER, BACKWARD} <= below}
+
+
+def line_of(frames, loops):
+    """file, function and line of the program that ask, or of the library that runs its loop; a backward pass has none."""
+    _, where, package = asked(frames)
+    return (package if where in loops else where) or where or (b"", b"", 0)
 
 
 def changes(entries):
@@ -85,13 +115,14 @@ def tell(device, entries, segments):
     steps = list(changes(dropped(entries, blocks) + entries))
     in_use = sum(b["requested_size"] for b in blocks) - sum(piece for _, piece, _ in steps)
     held = sum(s["total_size"] for s in segments) - sum(segment for _, _, segment in steps)
+    loops = loop_calls(entry for entry, piece, _ in steps if piece > 0)
     to_monotonic = time.monotonic_ns() - time.time_ns()
     for n, (entry, piece, segment) in enumerate(steps):
         in_use += piece
         held += segment
         if piece:
             agent.gpuprof_hook_piece(device, entry["time_us"] * 1000 + to_monotonic, piece, entry["addr"], in_use, held,
-                                     *asked(entry.get("frames", ()) if piece > 0 else ()))
+                                     *line_of(entry.get("frames", ()) if piece > 0 else (), loops))
         if n % AT_ONCE == AT_ONCE - 1:
             time.sleep(PAUSE_S)
 

@@ -296,6 +296,11 @@ memory.old.append({"filename": __file__, "line": 2, "name": "build"})
 for action, size, of in ("segment_alloc", 2048, frames), ("alloc", 1000, frames), ("alloc", 500, []), ("free_requested", 300, frames), \\
         ("free_completed", 300, frames), ("free_completed", 500, []):
     memory.history.append({"action": action, "addr": 4096, "size": size, "time_us": time.time_ns() // 1000, "frames": of})
+if "library" in sys.argv:  # it runs the loop: its line stands for what is asked for below the program's one call
+    folder = os.path.dirname(torch.__file__)
+    for part in "autograd", "optim":
+        memory.history.append({"action": "alloc", "addr": 9000, "size": 8, "time_us": time.time_ns() // 1000,
+                               "frames": [{"filename": f"{folder}/{part}/x.py", "line": 3, "name": "y"}, *frames[1:]]})
 import atexit; atexit._run_exitfuncs()
 print(memory.kept)
 """
@@ -311,6 +316,9 @@ def pieces(test, python, fake):
     test.check(rows == [(64, 364, 2048, program[1], "build", 2), (1000, 1364, 4096, program[1], "forward", 5), (500, 1864, 4096, "", "", 0),
                         (-300, 1564, 4096, "", "", 0), (-500, 1064, 4096, "", "", 0)], "pieces of memory, what is in use and held, and the program's line", rows)
     test.check("['all', None]" in done.stdout.splitlines(), "PyTorch's history is on for that time alone", done.stdout)
+    done, profile = test.traced([*program, "library"], PYTHONPATH=fake, GPUPROF_MEMORY="1")
+    lines = [row[3:] for row in query(profile, ask) if row[0] == 1000]
+    test.check(lines == [("/opt/site-packages/x.py", "x", 2)], "where a library runs the loop its line asks", lines)
     done, profile = test.traced([*program, "itself"], PYTHONPATH=fake, GPUPROF_MEMORY="1")
     test.check(query(profile, ask) == [] and "['all', None]" in done.stdout.splitlines(),
                "a program that keeps the history itself is left alone", done.stdout)
